@@ -232,6 +232,7 @@ fn logged_run(
             keys,
         },
         supervisor: prepared.goals,
+        left: prepared.left,
     };
     let files = open.files.clone();
     let shown = ScreenFacts {

@@ -13,7 +13,7 @@ use ralph_state::store::rules::remembered;
 use ralph_system::{
     files::{PLAN_CAP_BYTES, read_bytes},
     os::disk::DiskFloor,
-    proc::{Confinement, Supervisor},
+    proc::{Confinement, LeftProcesses, Supervisor},
 };
 use ralph_tools::language::LanguageServer;
 use tokio::sync::mpsc;
@@ -73,6 +73,8 @@ pub(super) struct PreparedRun {
     pub(super) disks: Vec<DiskFloor>,
     /// The supervisor that starts goals.
     pub(super) goals: Supervisor,
+    /// What the agents' sessions leave running.
+    pub(super) left: LeftProcesses,
     /// Confines agents and goals as long as it exists.
     pub(super) confiner: Option<Confiner>,
     /// Detects denials of the sandbox in the output of tools.
@@ -114,6 +116,7 @@ pub(super) fn prepare(
     let tell_refused = move |refused| _ = refusals.try_send(refused); // the channel has room
     let confiner = Confiner::wanted(place, config, &catalog, supervisor, tell_refused)?;
     let goals = sealed_goals(place, config, &catalog, confiner.as_ref())?;
+    let left = LeftProcesses::default();
     let chooser = AgentChooser {
         confiner: confiner.as_ref(),
         catalog: &catalog,
@@ -121,7 +124,7 @@ pub(super) fn prepare(
         remembered: loaded.adapter_is_remembered,
         project: &place.project,
         watched,
-        supervisor,
+        supervisor: &supervisor.reporting_left_running(left.receiver()),
         run: Some(&place.paths),
     };
     let has_tools = chooser.has_tools();
@@ -223,6 +226,7 @@ pub(super) fn prepare(
         sealed_directories: confiner
             .as_ref()
             .map_or_else(Vec::new, |confiner| confiner.sealed().to_vec()),
+        left,
         goals: starting(confiner.as_ref(), supervisor, None)?,
         confiner,
         warden,

@@ -13,7 +13,7 @@ use ralph_plan::prompt::{AgentConfinement, PromptTemplate};
 use ralph_state::store::accounts::AccountFile;
 use ralph_system::{
     os::disk::DiskFloor,
-    proc::{Confinement, Size, Supervisor},
+    proc::{Confinement, LeftProcesses, Size, Supervisor},
 };
 use ralph_tools::language::LanguageServer;
 use tokio::sync::mpsc;
@@ -58,6 +58,8 @@ pub struct RunConfig {
     pub keep_awake: bool,
     /// Starts goals.
     pub supervisor: Supervisor,
+    /// What the agents' sessions leave running.
+    pub left: LeftProcesses,
     /// Applies the rules to uses of tools; without it, the agent's requests are put to the user.
     pub permission_policy: Option<Arc<dyn PermissionDecider>>,
     /// Whether agents that support MCP servers get ralph's own.

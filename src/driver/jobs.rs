@@ -25,7 +25,7 @@ use ralph_git::{
 use ralph_plan::{
     ParsedPlan, PlanChanges, PlanKind, StoryState,
     claims::{self, StatusPlace},
-    prompt::{self, AgentConfinement, PromptInput, PromptTemplate, RenderedPrompt, ReviewInput, render_review},
+    prompt::{AgentConfinement, PromptTemplate, RenderedPrompt, ReviewInput, render_review},
 };
 use ralph_state::store::{
     accounts::AccountFile,
@@ -34,7 +34,7 @@ use ralph_state::store::{
 use ralph_system::{
     faults::{self, DiskOperation},
     os::disk::DiskFloor,
-    proc::Supervisor,
+    proc::{LeftProcesses, Supervisor},
 };
 use ralph_text::with_causes;
 
@@ -45,8 +45,9 @@ use super::{
     commits::{CommitSubject, IterationCommits},
     earlier::earlier_files,
     handover::LastSession,
-    places,
+    places::{self, HeadWatch},
     plan_file::{PlanTarget, TaskRules, Taskless, read_plan},
+    prompt_context::PromptContext,
     review::{ReviewContext, ReviewScope},
     test_gate::{Look, RunSoFar, TestGate, Work, added_lines},
 };
@@ -83,6 +84,9 @@ pub(super) struct JobContext {
     pub(super) tree: Mutex<Option<u64>>,
     /// The files that may run by themselves, as they were before the iteration.
     pub(super) autorun: Mutex<Autorun>,
+    pub(super) head: Mutex<HeadWatch>,
+    /// The processes that sessions have left running.
+    pub(super) left: LeftProcesses,
     /// The tests of the goals, as they were when the run began.
     pub(super) gate: Arc<TestGate>,
     /// The iteration before which the tests were unchanged. Not in the journal: after a restart the user is asked about
@@ -151,6 +155,8 @@ pub(super) struct SettleJob {
     /// The task that the iteration worked on.
     pub(super) task: Option<String>,
     pub(super) comments: CommentsBefore,
+    /// Whether ralph ended the session before its turn was over.
+    pub(super) is_cancelled: bool,
 }
 
 impl PrepareJob {
@@ -233,6 +239,7 @@ impl SettleJob {
             tests_why: state.view.changed_tests.why.clone(),
             task: task.cloned(),
             comments: CommentsBefore::of(&state.view),
+            is_cancelled: matches!(state.view.phase.outcome(), Some(Outcome::Cancelled { .. })),
         }
     }
 }
@@ -240,55 +247,6 @@ impl SettleJob {
 /// Whether the plan, as it was before the first iteration, allows changing tests at a task for which `such` holds.
 fn may_change_tests(state: &LoopState, such: impl FnMut(&String) -> bool) -> bool {
     state.internal.tests_may_change.iter().flatten().any(such)
-}
-
-/// The facts that a prompt depends on, besides the state of the loop.
-pub(super) struct PromptContext<'a> {
-    /// The plan's path as the agent can use it.
-    pub(super) plan: &'a str,
-    pub(super) kind: PlanKind,
-    pub(super) story_state: Option<&'a StoryState>,
-    pub(super) template: &'a PromptTemplate,
-    pub(super) confined: AgentConfinement,
-    pub(super) repository: Option<&'a Repository>,
-}
-
-impl PromptContext<'_> {
-    pub(super) fn prompt(&self, job: &PrepareJob, plan: &PlanSnapshot) -> RenderedPrompt {
-        let texts = |wanted: &[SteeringKind]| -> Vec<String> {
-            let wanted = job.steering.iter().filter(|(_, kind, _)| wanted.contains(kind));
-            wanted.map(|(_, _, text)| text.clone()).collect()
-        };
-        let sent_back = job.sent_back_to.as_deref();
-        let sent_back = sent_back.and_then(|text| plan.tasks.iter().find(|task| task.text == text));
-        let current = sent_back.or_else(|| plan.current_except(&job.set_aside));
-        let position = current.and_then(|current| plan.tasks.iter().position(|task| std::ptr::eq(task, current)));
-        let before = job.before.as_ref().map(|before| before.handover(self.repository));
-        let standing = texts(&[SteeringKind::Standing]);
-        let once = texts(&[SteeringKind::Next, SteeringKind::Now]);
-        let input = PromptInput {
-            plan: self.plan,
-            kind: self.kind,
-            story_state: self.story_state,
-            task: current.map(|task| task.text.as_str()),
-            line: current.map_or(0, |task| task.line),
-            section: position.and_then(|position| plan.section_of(position)),
-            steps: current.map_or(&[], |task| &task.steps),
-            sent_back: sent_back.is_some_and(|task| task.done),
-            iteration: job.iteration,
-            done: plan.done(),
-            total: plan.tasks.len() + job.missing,
-            promise: &job.promise,
-            standing: &standing,
-            once: &once,
-            notices: &job.feedback,
-            background: &job.background,
-            before: before.as_ref(),
-            confined: self.confined,
-            has_tools: job.has_tools,
-        };
-        prompt::render(self.template, &input)
-    }
 }
 
 impl JobContext {
@@ -368,7 +326,7 @@ impl JobContext {
                 self.review_context().keep_plan(job.iteration);
                 self.render_review(job, review, checkpoint.as_ref())
             }
-            None => self.render(job, &plan, story_state.as_ref()),
+            None => self.render(job, &plan, story_state.as_ref(), &notices),
         };
         let path = self.files.prompt(job.iteration);
         create_anew(&path)
@@ -414,7 +372,9 @@ impl JobContext {
     }
 
     pub(super) fn settle(&self, job: &SettleJob) -> Settlement {
-        let mut notices = Vec::new();
+        let left = self.left.take();
+        let ended = (!job.is_cancelled).then(|| places::processes_ended(left)).flatten();
+        let mut notices: Vec<Notice> = ended.into_iter().collect();
         let mut claims = Vec::new();
         // Before the checkpoint: the file is a message to ralph, not a part of the work. If it was recorded and is
         // gone, a ralph that was killed before it recorded the settlement has removed it.
@@ -560,6 +520,10 @@ impl JobContext {
         fingerprint(self.paths.project(), &self.paths.states()).ok()
     }
 
+    fn head(&self) -> MutexGuard<'_, HeadWatch> {
+        self.head.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn autorun(&self) -> MutexGuard<'_, Autorun> {
         self.autorun.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -570,7 +534,13 @@ impl JobContext {
         ralph_words::prompt::plan_in_prompt(&shown.to_string_lossy(), self.section.as_deref())
     }
 
-    fn render(&self, job: &PrepareJob, plan: &PlanSnapshot, story_state: Option<&StoryState>) -> RenderedPrompt {
+    fn render(
+        &self,
+        job: &PrepareJob,
+        plan: &PlanSnapshot,
+        story_state: Option<&StoryState>,
+        found: &[Notice],
+    ) -> RenderedPrompt {
         let context = PromptContext {
             plan: &self.shown_plan(),
             kind: PlanKind::from_path(&self.plan),
@@ -579,7 +549,7 @@ impl JobContext {
             confined: self.confined,
             repository: self.repository.as_ref(),
         };
-        context.prompt(job, plan)
+        context.prompt(job, plan, found)
     }
 
     fn review_context(&self) -> ReviewContext<'_> {
@@ -745,6 +715,7 @@ impl JobContext {
         self.supervisor.end_orphans();
         match taken {
             Ok((taken, counted)) => {
+                notices.extend(self.head().look(repository, &taken));
                 notices.extend(taken.notices.into_iter().map(Notice::warning));
                 let counted = counted.unwrap_or_else(|error| {
                     let why = with_causes(&error);

@@ -35,6 +35,7 @@ mod plan_look;
 mod posts;
 mod preview;
 mod pricing;
+mod prompt_context;
 mod reports;
 mod reruns;
 mod review;

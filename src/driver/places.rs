@@ -1,7 +1,9 @@
 //! What a session leaves behind beside the files of the project: the repository, and the state of git in it.
 
-use ralph_core::event::{Changes, Checkpoint, LostRepository};
-use ralph_git::{GitWorks, Repository};
+use ralph_core::event::{Changes, Checkpoint, HeadPlace, List, LostRepository, Notice, Text};
+use ralph_git::{GitWorks, NewCheckpoint, Repository};
+use ralph_system::proc::LeftProcess;
+use tracing::info;
 
 use super::jobs::SettleJob;
 
@@ -24,4 +26,76 @@ pub(super) fn lost(
 pub(super) fn lost_before(repository: Option<&Repository>, known: &[Checkpoint]) -> Option<Box<LostRepository>> {
     let known: Vec<&Checkpoint> = known.iter().collect();
     repository?.lost(&known, GitWorks::Doubtful).map(Box::new)
+}
+
+/// Tells of the processes that the session left running, without helpers of the agent itself.
+pub(super) fn processes_ended(left: Vec<LeftProcess>) -> Option<Notice> {
+    let left = left
+        .into_iter()
+        .filter(|process| !process.is_helper && !process.is_below);
+    let (names, commands): (Vec<String>, Vec<Text>) =
+        left.map(|process| (process.name, process.command.into())).unzip();
+    if names.is_empty() {
+        return None;
+    }
+    info!(count = names.len(), programs = ?names, "ended processes that the session left");
+    let (commands, more) = List::with_rest(commands);
+    Some(Notice::ProcessesEnded { commands, more })
+}
+
+/// Tells where HEAD is, once for each place.
+#[derive(Debug, Default)]
+pub(super) struct HeadWatch {
+    /// The branch that was checked out when the run began, or none; `None` before the first look.
+    begun_on: Option<Option<Text>>,
+    /// What was told last; `None` while HEAD is as it was.
+    told: Option<HeadPlace>,
+    /// The last commit that HEAD was at while it was detached.
+    loose: Option<String>,
+}
+
+impl HeadWatch {
+    /// Continues from what an earlier process has told of the run.
+    pub(super) fn resuming(told: Option<&HeadPlace>) -> Self {
+        HeadWatch {
+            begun_on: told.map(|place| place.begun_on.clone()),
+            told: told.cloned(),
+            loose: told.and_then(|place| place.tip.as_ref()).map(ToString::to_string),
+        }
+    }
+
+    /// Looks at HEAD as a checkpoint has found it. Returns a notice if its branch is another than at the last look, or if
+    /// there are commits on no branch for the first time.
+    pub(super) fn look(&mut self, repository: &Repository, taken: &NewCheckpoint) -> Option<Notice> {
+        let branch: Option<Text> = taken.branch.as_ref().map(Into::into);
+        let begun_on = self.begun_on.get_or_insert_with(|| branch.clone()).clone();
+        if branch.is_none() {
+            self.loose.clone_from(&taken.checkpoint.head);
+        }
+        // A commit that is gone is on no branch either, and cannot be kept.
+        let tip = self.loose.take();
+        let found = tip
+            .as_ref()
+            .and_then(|tip| repository.loose_commits(tip).ok().flatten());
+        let mut place = HeadPlace {
+            branch,
+            begun_on,
+            ..HeadPlace::default()
+        };
+        if let Some(found) = found {
+            place.more = (found.count - found.named.len()) as u64;
+            place.loose = found.named.into_iter().map(Text::from).collect();
+            place.tip = tip.as_ref().map(Into::into);
+            self.loose = tip;
+        }
+        let place_of = |place: &HeadPlace| (place.branch.clone(), place.tip.is_some());
+        let told = self.told.as_ref().map(place_of);
+        let is_new = match &told {
+            Some(told) => *told != place_of(&place),
+            None => !place.is_as_begun(),
+        };
+        self.told = (!place.is_as_begun()).then(|| place.clone());
+        let place = Box::new(place);
+        is_new.then_some(Notice::HeadPlaced { place })
+    }
 }

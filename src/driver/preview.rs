@@ -14,12 +14,7 @@ use ralph_state::store::{
 };
 use ralph_words::prompt::plan_in_prompt;
 
-use super::{
-    clock::new_promise,
-    handover::LastSession,
-    jobs::{PrepareJob, PromptContext},
-    open::is_for,
-};
+use super::{clock::new_promise, handover::LastSession, jobs::PrepareJob, open::is_for, prompt_context::PromptContext};
 
 /// The facts that the prompt depends on.
 pub struct Preview<'a> {
@@ -70,5 +65,5 @@ pub fn next_prompt(preview: &Preview<'_>) -> Result<String, JournalError> {
         confined: preview.confined,
         repository: preview.repository,
     };
-    Ok(context.prompt(&job, preview.tasks).text)
+    Ok(context.prompt(&job, preview.tasks, &[]).text)
 }

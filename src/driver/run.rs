@@ -40,6 +40,7 @@ use super::{
     log::log_step,
     open::OpenRun,
     parts::{RunAgents, RunChecks, RunTime, RunTools},
+    places::HeadWatch,
     plan_file::{PlanTarget, TaskRules, Taskless},
     plan_look::PlanLook,
     posts::{ForgePoster, PostQueue},
@@ -164,6 +165,8 @@ impl Driver {
             seen: Mutex::default(),
             tree: Mutex::default(),
             autorun: Mutex::new(autorun),
+            head: Mutex::default(),
+            left: config.left,
             gate: Arc::new(TestGate::new(config.runners, config.guard, &open.paths, &open.files)),
             unchanged_before: Mutex::default(),
         };
@@ -197,6 +200,10 @@ impl Driver {
         let plan_look = PlanLook::default();
         let (handle, inbox) = LoopHandle::new(Arc::clone(&plan_look.written));
         let (journal, state) = open.take();
+        let jobs = JobContext {
+            head: Mutex::new(HeadWatch::resuming(state.view.head.as_deref())),
+            ..jobs
+        };
         Self {
             pid,
             agents: RunAgents {

@@ -41,7 +41,7 @@ use ralph_state::{
         paths::States,
     },
 };
-use ralph_system::proc::{Size, StopSpeed, Supervisor};
+use ralph_system::proc::{LeftProcesses, Size, StopSpeed, Supervisor};
 use serde_json::{Value, json};
 use tokio::{
     sync::{mpsc, watch},
@@ -268,6 +268,7 @@ impl Looping<'_> {
             }),
             disks: Vec::new(),
             supervisor,
+            left: LeftProcesses::default(),
             agent_tools: true,
             takes_proposals: true,
             languages: Vec::new(),

@@ -62,11 +62,11 @@ pub use comment::{
     LinesState, PlacedComment, SourceLine,
 };
 pub use goal::{Flaky, Goal, GoalFailure, GoalResult, GoalsWhen, TestNames};
-pub use hint::{Hint, RestoreMoment};
+pub use hint::{Hint, LossKind, LostRepository, RestoreMoment};
 pub use hook::{Hook, Hooks};
 pub use limits::{DayLimits, Limits, NewLimits, OnDayLimit, SizeLimit, TaskLimits};
 pub use mode::Mode;
-pub use notice::{ChoiceReason, Forbidden, Level, Notice, PreparedTree, RunBy, TreeCommand};
+pub use notice::{ChoiceReason, Forbidden, HeadPlace, Level, Notice, PreparedTree, RunBy, TreeCommand};
 pub use permission::{
     AskId, Decider, Decision, DenialLimits, Offer, PermissionAnswer, PermissionMode, PermissionRequest, Remember,
     RememberedRule, RuleScope, Ruling, ToolKind, ToolKinds, Unanswered, Waiting,
@@ -86,9 +86,7 @@ pub use settings::{
     ReviewWhen, SessionMode, Settings, Worker,
 };
 pub use spending::{Day, Spent};
-pub use stop::{
-    Breakdown, EndKind, LimitKind, LossKind, LostRepository, OwnWork, RequestedBy, StopReason, StopRequest,
-};
+pub use stop::{Breakdown, EndKind, LimitKind, OwnWork, RequestedBy, StopReason, StopRequest};
 pub use tests_run::{
     Bite, ConfirmedBy, GuardedChange, GuardedChangeKind, KnownFailures, Mutant, MutantOutcome, MutantTarget,
     TestCounts, TestsChange, TriedMutant,

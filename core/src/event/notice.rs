@@ -47,6 +47,30 @@ pub struct TreeCommand {
     pub output: Tail,
 }
 
+/// The branch of HEAD, and commits that are on none.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct HeadPlace {
+    /// The branch that is checked out; `None` if HEAD is detached.
+    pub branch: Option<Text>,
+    /// The branch that was checked out when the run began; `None` if HEAD was detached.
+    pub begun_on: Option<Text>,
+    /// The newest of the commits that are on no branch; `None` if there are none.
+    pub tip: Option<Text>,
+    /// These commits, newest first, each with its subject.
+    pub loose: List<Text>,
+    /// Number of further ones.
+    pub more: u64,
+}
+
+impl HeadPlace {
+    /// Whether HEAD is on the branch that the run began with, and no commit is on none.
+    pub fn is_as_begun(&self) -> bool {
+        self.branch.is_some() && self.branch == self.begun_on && self.tip.is_none()
+    }
+}
+
 /// Information for the user that does not change the state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
@@ -411,6 +435,17 @@ pub enum Notice {
     ChangesUncounted {
         why: Text,
     },
+    /// Processes that a session had left running were ended when its agent had ended its turn.
+    ProcessesEnded {
+        /// The beginnings of their command lines, those of their children left out.
+        commands: List<Text, 10>,
+        /// Number of further ones.
+        more: u64,
+    },
+    /// HEAD is detached or on another branch than when the run began, has commits on no branch, or is as it was again.
+    HeadPlaced {
+        place: Box<HeadPlace>,
+    },
     /// Files cannot be compared, so only ticked tasks count as progress.
     ProgressUnknown {
         why: Text,
@@ -472,6 +507,11 @@ impl Notice {
         }
     }
 
+    /// Whether the next prompt tells of it: a state that the session left, and that its successor works in.
+    pub fn is_for_agent(&self) -> bool {
+        matches!(self, Notice::HeadPlaced { .. } | Notice::ProcessesEnded { .. })
+    }
+
     pub fn level(&self) -> Level {
         match self {
             Notice::NothingToDo
@@ -492,6 +532,7 @@ impl Notice {
             | Notice::SandboxStrict { .. }
             | Notice::AgentIdle { .. }
             | Notice::AgentActive => Level::Info,
+            Notice::HeadPlaced { place } if place.is_as_begun() => Level::Info,
             Notice::AdapterChosen { .. }
             | Notice::HookFailed { .. }
             | Notice::FallbackMissing { .. }
@@ -532,6 +573,8 @@ impl Notice {
             | Notice::NoRepository { .. }
             | Notice::NoCheckpoint { .. }
             | Notice::ChangesUncounted { .. }
+            | Notice::HeadPlaced { .. }
+            | Notice::ProcessesEnded { .. }
             | Notice::ProgressUnknown { .. }
             | Notice::AgentCommand { .. }
             | Notice::AutorunChanged { .. }

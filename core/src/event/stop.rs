@@ -1,10 +1,8 @@
 //! The ends of a run and their exit codes.
 
-use std::path::PathBuf;
-
 use serde::{Deserialize, Serialize};
 
-use super::{BackgroundResult, BreakerCause, Hook, List, Problem, ProblemKind, Proof, Role, Text};
+use super::{BackgroundResult, BreakerCause, Hook, List, LostRepository, Problem, ProblemKind, Proof, Role, Text};
 
 /// How soon a run is to stop, latest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -97,43 +95,6 @@ pub enum Breakdown {
     HookFailed { hook: Hook, result: BackgroundResult },
     /// The repository that the run began with is no longer there.
     RepositoryLost { lost: Box<LostRepository> },
-}
-
-/// A repository that is no longer there, and what is known of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub struct LostRepository {
-    /// The root of the work tree.
-    pub root: PathBuf,
-    /// git's directory.
-    pub directory: PathBuf,
-    pub how: LossKind,
-    /// Where git's directory is now, if it was found.
-    pub moved_to: Option<PathBuf>,
-    /// The branch that was checked out when the run began.
-    pub branch: Option<Text>,
-    /// The commit of HEAD at the last checkpoint.
-    pub head: Option<Text>,
-    /// The address of the remote when the run began, without a password.
-    pub remote: Option<Text>,
-}
-
-/// What became of a repository.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
-pub enum LossKind {
-    /// git's directory is gone.
-    Gone,
-    /// Something else is in the place of git's directory.
-    Replaced,
-    /// The file `.git` no longer leads to git's directory, which is still there.
-    Unlinked,
-    /// git's directory has none of the commits that it had.
-    Emptied,
-    /// git does not accept the directory as a repository.
-    Unreadable { why: Text },
 }
 
 /// A step that ralph itself performs around a session.

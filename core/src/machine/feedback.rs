@@ -1,7 +1,7 @@
 //! Feedback to the agent about the previous session, for the next prompt.
 
 use crate::{
-    event::{BreakerCause, BreakerState, CancelReason, Findings, Missing, Problem, ProblemClass, ProblemKind},
+    event::{BreakerCause, BreakerState, CancelReason, Findings, Missing, Notice, Problem, ProblemClass, ProblemKind},
     run::Breaker,
 };
 
@@ -65,6 +65,10 @@ pub enum Feedback {
     Reviewed {
         task: Option<String>,
         findings: Findings,
+    },
+    /// A state that the session left.
+    Found {
+        notice: Box<Notice>,
     },
     /// The loop makes no progress.
     Stuck {

@@ -33,6 +33,8 @@ pub(super) fn hints(state: &LoopState, reason: &StopReason) -> Vec<Hint> {
         hints.extend(way_back(state));
     }
     let is_done = matches!(reason, StopReason::Done { .. });
+    let place = state.view.head.clone();
+    hints.extend(place.map(|place| Hint::HeadPlaced { place }));
     let left_out = state.view.left_out().into_iter();
     hints.extend(left_out.map(|task| Hint::TaskSetAside {
         task: clip(&task, MESSAGE_CAP_BYTES).into(),

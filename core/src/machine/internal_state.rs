@@ -126,6 +126,10 @@ impl InternalState {
                     self.session = None;
                 }
             }
+            Event::Noticed { notice } if notice.is_for_agent() => {
+                let notice = Box::new(notice.clone());
+                self.feedback.push(Feedback::Found { notice });
+            }
             Event::WorkerChanged { .. } => self.worker_chosen_after = Some(view.iterations.number),
             Event::TaskBlocked { task, question, .. } => {
                 self.feedback.extend(task.iter().map(|task| Feedback::TaskSetAside {

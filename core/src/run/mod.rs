@@ -17,6 +17,7 @@ mod changed_tests;
 mod clock;
 mod comments;
 mod edit_checks;
+mod head;
 mod hooks;
 mod incident;
 mod iteration;

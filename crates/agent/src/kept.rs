@@ -317,10 +317,17 @@ impl KeptSink {
             (Some(before), true) => child.suspend(before, most_bytes).map_err(Some),
             (_, _) => Err(None),
         };
-        if let Err(why) = suspended {
-            info!(?why, sessions = self.sessions, "agent not kept");
-            child.resume();
-            return reporter.let_end(&child);
+        match suspended {
+            Ok(left) => {
+                if let Some(keeper) = self.keeper.upgrade() {
+                    keeper.supervisor.report_left_running(left);
+                }
+            }
+            Err(why) => {
+                info!(?why, sessions = self.sessions, "agent not kept");
+                child.resume();
+                return reporter.let_end(&child);
+            }
         }
         self.child = Arc::downgrade(&child);
         let protocol = reporter.release();

@@ -31,6 +31,7 @@ pub(super) struct CheckpointName<'a> {
 #[derive(Debug)]
 pub(super) struct RecordedFiles {
     head: Option<String>,
+    branch: Option<String>,
     /// Whether ralph's index may differ from the previous checkpoint.
     is_changed: bool,
     notices: Vec<String>,
@@ -148,7 +149,12 @@ impl Repository {
         let notices = notices
             .filter(|notice| state.announced.insert(notice.clone()))
             .collect();
-        Ok((NewCheckpoint { checkpoint, notices }, counted))
+        let taken = NewCheckpoint {
+            checkpoint,
+            branch: files.branch,
+            notices,
+        };
+        Ok((taken, counted))
     }
 
     /// Brings ralph's index to the state of the present files.
@@ -167,7 +173,7 @@ impl Repository {
             is_changed = true;
             (status, warnings) = self.scan()?;
         }
-        let head = status.head.take();
+        let (head, branch) = (status.head.take(), status.branch.take());
         let mut work = self.sort(status, state.origin.as_ref());
         is_changed |= !work.is_empty();
         self.update_index(&mut work)?;
@@ -175,6 +181,7 @@ impl Repository {
         notices.append(&mut warnings);
         Ok(RecordedFiles {
             head,
+            branch,
             is_changed,
             notices,
         })

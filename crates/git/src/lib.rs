@@ -28,6 +28,7 @@ mod exclude;
 pub mod fingerprint;
 #[cfg(fuzzing)]
 mod fuzzing;
+mod head;
 mod ignored;
 mod index;
 mod iteration_commit;
@@ -85,6 +86,7 @@ pub use error::{GitError, NoRepository};
 pub use exclude::exclude;
 #[cfg(fuzzing)]
 pub use fuzzing::read_any_output;
+pub use head::LooseCommits;
 pub use ignored::{ignored_matching, is_ignored};
 pub use iteration_commit::{CommitHindrance, CommitResult};
 pub use line_history::{BlamedContent, BlamedLine, HistoryState, LineOrigin};
@@ -190,6 +192,8 @@ impl fmt::Display for Moment {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewCheckpoint {
     pub checkpoint: Checkpoint,
+    /// The branch that is checked out; `None` if HEAD is detached.
+    pub branch: Option<String>,
     /// Sentences about files that it leaves out; each is returned once.
     pub notices: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! Parses `git status --porcelain=v2 --branch -z`: the commit of HEAD, and the files that differ from the index.
+//! Parses `git status --porcelain=v2 --branch -z`: the commit and the branch of HEAD, and the files that differ from the index.
 
 use std::{ffi::OsStr, path::PathBuf};
 
@@ -9,6 +9,8 @@ use super::process::{nul_separated, path};
 pub(super) struct WorkTreeStatus {
     /// `None` before the first commit.
     pub(super) head: Option<String>,
+    /// The branch that is checked out; `None` if HEAD is detached.
+    pub(super) branch: Option<String>,
     /// Tracked files that differ or are gone, relative to the root.
     pub(super) changed: Vec<PathBuf>,
     pub(super) untracked: Vec<PathBuf>,
@@ -35,6 +37,9 @@ pub(super) fn parse(output: &[u8]) -> Option<WorkTreeStatus> {
             b'#' => {
                 if let Some(oid) = rest.strip_prefix(b"branch.oid ").filter(|oid| *oid != b"(initial)") {
                     status.head = Some(str::from_utf8(oid).ok()?.to_owned());
+                }
+                if let Some(branch) = rest.strip_prefix(b"branch.head ").filter(|name| *name != b"(detached)") {
+                    status.branch = Some(String::from_utf8_lossy(branch).into_owned());
                 }
             }
             // `1 XY …` and `u XY …`, the path after 8 and 10 words. Y is the work tree's side.
@@ -70,6 +75,7 @@ mod tests {
             ? new\xff\0? inner/\0";
         let status = parse(output).unwrap();
         assert_eq!(status.head.as_deref(), Some("abc"));
+        assert_eq!(status.branch.as_deref(), Some("main"));
         assert_eq!(status.changed, ["a b", "gone", "merged"].map(PathBuf::from));
         assert_eq!(status.untracked, [path(b"new\xff")]);
         assert_eq!(status.nested, [PathBuf::from("inner")]);
@@ -77,10 +83,14 @@ mod tests {
 
     #[test]
     fn before_the_first_commit_there_is_no_head() {
-        assert_eq!(
-            parse(b"# branch.oid (initial)\0# branch.head main\0"),
-            Some(WorkTreeStatus::default())
-        );
+        let status = parse(b"# branch.oid (initial)\0# branch.head main\0").unwrap();
+        assert_eq!((status.head, status.branch.as_deref()), (None, Some("main")));
+    }
+
+    #[test]
+    fn a_detached_head_is_on_no_branch() {
+        let status = parse(b"# branch.oid abc\0# branch.head (detached)\0").unwrap();
+        assert_eq!((status.head.as_deref(), status.branch), (Some("abc"), None));
     }
 
     #[test]

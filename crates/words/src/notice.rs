@@ -9,12 +9,14 @@ use ralph_core::{
     },
     machine::ClosedReason,
 };
+use ralph_text::one_line;
 
 use super::{
     counted,
     hook::hook_failed,
     limit::{limit_word, raise_option},
     place::lacking_in_words,
+    repository::head_in_words,
     review::{obstacle_in_words, role_in_words},
     short_duration, size_in_words,
 };
@@ -214,6 +216,17 @@ pub fn notice_in_words(notice: &Notice) -> String {
             RestoreMoment::After => format!("no checkpoint after iteration {iteration}: {why}"),
         },
         Notice::ChangesUncounted { why } => format!("the changes cannot be counted: {why}"),
+        Notice::ProcessesEnded { commands, more } => {
+            let commands: Vec<String> = commands.iter().map(|command| one_line(command)).collect();
+            let rest = if *more > 0 { ", …" } else { "" };
+            format!(
+                "ended {} that the session left: {}{rest}; work that outlives a session is started as a background task \
+                 (`ralph tasks start -- COMMAND`)",
+                counted(commands.len() as u64 + more, "process"),
+                commands.join(", ")
+            )
+        }
+        Notice::HeadPlaced { place } => head_in_words(place),
         Notice::ProgressUnknown { why } => {
             format!("only ticked tasks count as progress, not changes of files: {why}")
         }

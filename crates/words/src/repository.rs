@@ -1,9 +1,11 @@
-//! What became of the repository and of the work in it, and how to get it back.
+//! What became of the repository and of the commits in it, and how to keep them or get them back.
 
 use std::path::Path;
 
-use ralph_core::event::{LossKind, LostRepository};
+use ralph_core::event::{HeadPlace, LossKind, LostRepository};
 use ralph_text::shell_word;
+
+use super::counted;
 
 /// What became of a repository, as a clause.
 pub fn lost_repository_in_words(lost: &LostRepository) -> String {
@@ -67,6 +69,40 @@ fn from_remote(lost: &LostRepository) -> String {
         "{head}; what was pushed comes back, and the files stay, with `git init && git remote add origin {remote} && git \
          fetch origin && git symbolic-ref HEAD refs/heads/{branch} && git reset origin/{branch}`"
     )
+}
+
+/// Where HEAD is, and how to keep the commits that are on no branch.
+pub fn head_in_words(place: &HeadPlace) -> String {
+    let mut text = match (&place.branch, &place.begun_on) {
+        (Some(branch), Some(begun_on)) if branch == begun_on => format!("`{branch}` is checked out"),
+        (Some(branch), Some(begun_on)) => {
+            format!("`{branch}` is checked out; the run began on `{begun_on}`")
+        }
+        (Some(branch), None) => format!("`{branch}` is checked out; the run began with HEAD detached"),
+        (None, Some(begun_on)) => format!("HEAD is detached; the run began on `{begun_on}`"),
+        (None, None) => "HEAD is detached".to_owned(),
+    };
+    let Some(tip) = &place.tip else {
+        if place.branch.is_none() {
+            text += "; commits made here are on no branch";
+        }
+        return text;
+    };
+    let count = counted(place.loose.len() as u64 + place.more, "commit");
+    let named: Vec<&str> = place.loose.iter().map(|commit| &**commit).collect();
+    let more = if place.more > 0 { ", …" } else { "" };
+    let verb = if place.loose.len() as u64 + place.more == 1 {
+        "is"
+    } else {
+        "are"
+    };
+    text += &format!(
+        "; {count} {verb} on no branch, and git will delete what is on none: {}{more}; `git branch NAME {}` keeps {}",
+        named.join(", "),
+        tip.get(..12).unwrap_or(tip),
+        if verb == "is" { "it" } else { "them" }
+    );
+    text
 }
 
 /// A path as the user types it in the work tree.

@@ -19,7 +19,7 @@ use ralph_plan::prompt::{AgentConfinement, PromptTemplate};
 use ralph_state::store::paths::ProjectPaths;
 use ralph_system::{
     faults::DiskFault,
-    proc::{Size, Supervisor},
+    proc::{LeftProcesses, Size, Supervisor},
 };
 use tokio::runtime::Builder;
 
@@ -160,6 +160,7 @@ fn config(world: &Arc<World>, settings: &Settings) -> RunConfig {
         },
         keep_awake: false,
         supervisor,
+        left: LeftProcesses::default(),
         permission_policy: None,
         agent_tools: false,
         takes_proposals: false,

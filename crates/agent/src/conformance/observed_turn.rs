@@ -12,7 +12,7 @@ use std::{
 };
 
 use ralph_core::event::{AgentSignal, Exit, Problem, RunId, SessionId, Usage};
-use ralph_system::proc::{OnLeftRunning, Size, StopSpeed, Supervisor};
+use ralph_system::proc::{LeftProcesses, Size, StopSpeed, Supervisor};
 
 use ralph_text::{KeptEscapes, PlainText};
 
@@ -143,13 +143,8 @@ impl TurnStage<'_> {
             _ = fs::remove_file(&begun); // usually missing
         }
         let tail = Arc::new(Mutex::new(Tail::default()));
-        let left_running = Arc::new(Mutex::new(Vec::new()));
-        let keep = Arc::clone(&left_running);
-        let supervisor = self
-            .supervisor
-            .reporting_left_running(OnLeftRunning(Arc::new(move |names| {
-                *keep.lock().unwrap_or_else(PoisonError::into_inner) = names;
-            })));
+        let left_running = LeftProcesses::default();
+        let supervisor = self.supervisor.reporting_left_running(left_running.receiver());
         let (sender, mut receiver) = tokio::sync::mpsc::channel(64);
         let (tell, told) = mpsc::channel();
         let session = SubprocessAdapter::new(manifest.clone(), &supervisor).start(
@@ -234,7 +229,7 @@ impl TurnStage<'_> {
                 took: ended_at - stopped_at,
             };
         }
-        trial.left_running = std::mem::take(&mut *left_running.lock().unwrap_or_else(PoisonError::into_inner));
+        trial.left_running = left_running.take().into_iter().map(|left| left.name).collect();
         trial.shown = tail.lock().unwrap_or_else(PoisonError::into_inner).text();
         Ok(trial)
     }

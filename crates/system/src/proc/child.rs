@@ -19,7 +19,7 @@ use nix::{
 use portable_pty::{MasterPty, PtySize};
 
 use super::{
-    Activity, ChildEnd, Size, StopSpeed,
+    Activity, ChildEnd, LeftProcess, Size, StopSpeed,
     liveness::CpuMeter,
     signals::{INPUT_ENDED, STOP_GRACEFULLY, STOP_IMMEDIATELY},
     spec::ChildFiles,
@@ -105,7 +105,7 @@ impl Child {
     /// # Errors
     /// [`NotSuspended`] if the tree has ended, uses more memory than `most_bytes`, or has a process that does not end.
     /// The caller has to stop it then.
-    pub fn suspend(&self, kept: &TreeSnapshot, most_bytes: u64) -> Result<(), NotSuspended> {
+    pub fn suspend(&self, kept: &TreeSnapshot, most_bytes: u64) -> Result<Vec<LeftProcess>, NotSuspended> {
         self.shared
             .with_guard(|guard| suspension::suspend(guard, kept, most_bytes))
             .unwrap_or(Err(NotSuspended::Ended))
@@ -162,8 +162,8 @@ impl fmt::Debug for ChildState {
 pub(super) struct EndReport {
     pub end: ChildEnd,
     pub survivors: Vec<String>,
-    /// The names of the processes that the program left running when it ended.
-    pub left_running: Vec<String>,
+    /// The processes that the program left running when it ended.
+    pub left_running: Vec<LeftProcess>,
 }
 
 /// ralph's side of the terminal.

@@ -10,7 +10,7 @@
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, Write},
-    os::unix::fs::OpenOptionsExt,
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::Path,
     sync::{Arc, Mutex, PoisonError},
     time::Instant,
@@ -29,9 +29,10 @@ use ralph_core::event::{ExceededCeiling, Exit};
 use ralph_text::console;
 
 use super::{
-    OnRefused, StopSpeed, TreeLimits,
+    LeftProcess, OnRefused, StopSpeed, TreeLimits,
     ceiling::CeilingWatch,
     ending::{LadderEvent, LadderProgress, LadderStep},
+    left::{self, ProgramPlace},
     process::Process,
     program::{self, NotStarted},
     signals::GuardEvent,
@@ -132,6 +133,7 @@ fn guarded(spec: &GuardSpec, files: &ChildFiles, mut watch: GuardEvents) -> (Gua
                 exceeded: None,
                 program,
                 input,
+                input_pipe: spec.input.as_ref().and_then(|path| identity(path)),
                 here: getpid(),
                 exit: None,
                 ending: LadderProgress::new(spec.ladder),
@@ -160,6 +162,11 @@ fn write_end(fifo: &Path) -> io::Result<File> {
     open.write(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(fifo)
 }
 
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    let metadata = fs::metadata(path).ok()?;
+    Some((metadata.dev(), metadata.ino()))
+}
+
 /// Whether the guard has children left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RemainingChildren {
@@ -173,6 +180,8 @@ struct ChildGuard {
     here: Pid,
     program: Pid,
     input: Option<File>,
+    /// Device and inode of the pipe that is the program's standard input.
+    input_pipe: Option<(u64, u64)>,
     exit: Option<Exit>,
     ending: LadderProgress,
     watch: GuardEvents,
@@ -211,7 +220,7 @@ impl ChildGuard {
             let event = if self.exit.is_some() && program_was_there {
                 program_was_there = false;
                 if !is_stopped {
-                    left_running = self.names_alive();
+                    left_running = self.left_alive();
                 }
                 Some(LadderEvent::ProgramEnded)
             } else if self.exceeds_a_ceiling() {
@@ -223,7 +232,7 @@ impl ChildGuard {
             if let Some(action) = event.and_then(|event| self.ending.take(event, Instant::now())) {
                 // Before, they may be about to end by the signal that the program got as well.
                 if is_stopped && self.exit.is_some() && action == LadderStep::Kill {
-                    left_running = self.names_alive();
+                    left_running = self.left_alive();
                 }
                 self.act(action);
             }
@@ -304,8 +313,12 @@ impl ChildGuard {
         alive
     }
 
-    fn names_alive(&self) -> Vec<String> {
-        self.alive().into_iter().map(|process| process.name).collect()
+    fn left_alive(&self) -> Vec<LeftProcess> {
+        let place = ProgramPlace {
+            group: getpgrp(),
+            input: self.input_pipe,
+        };
+        left::describe(&self.alive(), place)
     }
 
     fn act(&self, action: LadderStep) {

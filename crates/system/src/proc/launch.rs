@@ -144,16 +144,6 @@ impl fmt::Debug for OnRefused {
     }
 }
 
-/// Receives the names of the processes that a program left running when it ended by itself or was stopped.
-#[derive(Clone)]
-pub struct OnLeftRunning(pub Arc<dyn Fn(Vec<String>) + Send + Sync>);
-
-impl fmt::Debug for OnLeftRunning {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("OnLeftRunning")
-    }
-}
-
 /// How well this system confines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConfinementLevel {

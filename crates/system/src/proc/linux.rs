@@ -5,7 +5,7 @@ use std::{
     io::{self, Seek, Write},
     os::{
         fd::{AsFd, BorrowedFd, OwnedFd},
-        unix::fs::MetadataExt,
+        unix::fs::{FileTypeExt, MetadataExt},
     },
     time::{Duration, Instant},
 };
@@ -192,6 +192,14 @@ pub(super) fn carriers(all: &[Process], marks: &[Vec<u8>]) -> Vec<Pid> {
 /// Returns the command line, arguments with a NUL after each.
 pub(super) fn command_line(pid: Pid) -> Vec<u8> {
     fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default()
+}
+
+/// Returns device and inode of the pipe or socket that is a process's standard input; `None` if it is none, or may not be
+/// looked at.
+pub(super) fn piped_input(pid: Pid) -> Option<(u64, u64)> {
+    let metadata = fs::metadata(format!("/proc/{pid}/fd/0")).ok()?;
+    let kind = metadata.file_type();
+    (kind.is_fifo() || kind.is_socket()).then(|| (metadata.dev(), metadata.ino()))
 }
 
 /// Reads `pid (name) state ppid pgrp session tty tpgid flags minflt cminflt majflt cmajflt utime stime cutime

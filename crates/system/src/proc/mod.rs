@@ -21,6 +21,7 @@ mod guard_waiter;
 pub mod helper;
 mod holders;
 mod launch;
+mod left;
 mod leftovers;
 #[cfg(target_os = "linux")]
 mod linux;
@@ -56,9 +57,10 @@ pub use collector::{Printed, collector};
 pub use detached::{DetachedLoop, LoopEnd, LoopStart, Starter, UnattendedStart, replace_process, signal_loop};
 pub use helper::LockedFile;
 pub use launch::{
-    Activity, ChildEnd, Confinement, ConfinementLevel, Ladder, Launch, Network, OnLeftRunning, OnRefused, OutputSink,
-    RUN_ID_VAR, RefusedCall, Size, Stdin, StdoutMode, StopSignal, StopSpeed,
+    Activity, ChildEnd, Confinement, ConfinementLevel, Ladder, Launch, Network, OnRefused, OutputSink, RUN_ID_VAR,
+    RefusedCall, Size, Stdin, StdoutMode, StopSignal, StopSpeed,
 };
+pub use left::{LeftProcess, LeftProcesses, OnLeftRunning};
 pub use origin::{ClientOrigin, ProcessOrigin, is_below_a_run, origin_of_client, origin_of_peer};
 pub use spawn::SpawnError;
 pub use supervisor::{GIT_AS_IT_IS, Supervisor, own_executable};

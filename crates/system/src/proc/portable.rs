@@ -164,6 +164,11 @@ pub(super) fn command_line(pid: Pid) -> Vec<u8> {
     words.split_whitespace().collect::<Vec<_>>().join("\0").into_bytes()
 }
 
+/// There is no cheap way to see a process's standard input here.
+pub(super) fn piped_input(_: Pid) -> Option<(u64, u64)> {
+    None
+}
+
 fn ps(args: &[&str]) -> String {
     // A separate set of children suffices: without sub-reapers, no child is mistaken for an orphan.
     let helpers = Helpers::without_guard(Arc::default());

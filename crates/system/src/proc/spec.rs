@@ -9,7 +9,7 @@ use std::{
 use ralph_core::event::{ExceededCeiling, Exit};
 use serde::{Deserialize, Serialize};
 
-use super::{Confinement, Ladder, Stdin, TreeLimits};
+use super::{Confinement, Ladder, LeftProcess, Stdin, TreeLimits};
 
 /// The guard's orders. They hold no environment: that is inherited, and may hold keys that belong in no file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,9 +40,9 @@ pub(super) struct GuardReport {
     pub verdict: ProgramEnd,
     /// Processes that no signal ended, as `pid (name)`: another user's, or stuck in the kernel.
     pub survivors: Vec<String>,
-    /// The names of the processes that the program left running when it ended, or, if it was stopped, that outlived
-    /// terminate as well.
-    pub left_running: Vec<String>,
+    /// The processes that the program left running when it ended, or, if it was stopped, that outlived terminate as
+    /// well.
+    pub left_running: Vec<LeftProcess>,
     /// The limit that the tree exceeded, so that it was killed.
     pub exceeded: Option<ExceededCeiling>,
 }

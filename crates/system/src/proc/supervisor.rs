@@ -15,7 +15,7 @@ use std::{
 use nix::unistd::getpid;
 
 use super::{
-    Confinement, ConfinementLevel, Launch, OnLeftRunning, OnRefused, OutputSink, TreeLimits,
+    Confinement, ConfinementLevel, Launch, LeftProcess, OnLeftRunning, OnRefused, OutputSink, TreeLimits,
     child::Child,
     detached::{DetachedLoop, UnattendedStart},
     helper::{Helper, Helpers, LockedFile},
@@ -153,6 +153,13 @@ impl Supervisor {
         Supervisor {
             on_left_running: Some(on_left_running),
             ..self.clone()
+        }
+    }
+
+    /// Reports processes that the program of a child tree left running at the end of its work, while the tree goes on.
+    pub fn report_left_running(&self, left: Vec<LeftProcess>) {
+        if let Some(OnLeftRunning(on_left_running)) = self.on_left_running.as_ref().filter(|_| !left.is_empty()) {
+            on_left_running(left);
         }
     }
 

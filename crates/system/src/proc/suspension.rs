@@ -9,9 +9,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-use nix::{sys::signal::Signal, unistd::Pid};
+use nix::{
+    sys::signal::Signal,
+    unistd::{Pid, getpgid},
+};
 
-use super::{ending::LEFTOVER_GRACE, process::Process, system, tree};
+use super::{
+    LeftProcess,
+    ending::LEFTOVER_GRACE,
+    left::{self, ProgramPlace},
+    process::Process,
+    system, tree,
+};
 
 /// How long to keep killing processes that do not die.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -42,8 +51,8 @@ pub enum NotSuspended {
 }
 
 /// Suspends the processes below `root` that are in `kept`, and ends all others: terminate, and kill 300 ms later. Blocks
-/// until then.
-pub(super) fn suspend(root: Pid, kept: &TreeSnapshot, most_bytes: u64) -> Result<(), NotSuspended> {
+/// until then. Returns those that it has ended.
+pub(super) fn suspend(root: Pid, kept: &TreeSnapshot, most_bytes: u64) -> Result<Vec<LeftProcess>, NotSuspended> {
     let mut remaining = alive(root);
     remaining.retain(|process| kept.0.contains(&process.pid));
     if remaining.is_empty() {
@@ -59,16 +68,22 @@ pub(super) fn suspend(root: Pid, kept: &TreeSnapshot, most_bytes: u64) -> Result
     }
     let begun = Instant::now();
     let mut terminated = HashSet::new();
+    let others = || -> Vec<Process> {
+        let mut alive = alive(root);
+        alive.retain(|process| !kept.0.contains(&process.pid));
+        alive
+    };
+    let place = ProgramPlace {
+        // The guard shares the program's group.
+        group: getpgid(Some(root)).unwrap_or(root),
+        input: None,
+    };
+    let ended = left::describe(&others(), place);
     loop {
-        let others = || -> Vec<Process> {
-            let mut alive = alive(root);
-            alive.retain(|process| !kept.0.contains(&process.pid));
-            alive
-        };
         let left = others();
         let patience = begun.elapsed();
         if left.is_empty() {
-            return Ok(());
+            return Ok(ended);
         } else if patience > LEFTOVER_GRACE + PATIENCE {
             return Err(NotSuspended::Survivor);
         } else if patience > LEFTOVER_GRACE {

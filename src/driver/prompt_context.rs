@@ -1,0 +1,65 @@
+//! The prompt of an iteration: the state of the loop, and what its preparation has found.
+
+use ralph_core::event::{Notice, PlanSnapshot, SteeringKind};
+use ralph_git::Repository;
+use ralph_plan::{
+    PlanKind, StoryState,
+    prompt::{self, AgentConfinement, PromptInput, PromptTemplate, RenderedPrompt},
+};
+
+use super::jobs::PrepareJob;
+
+/// The facts that a prompt depends on, besides the state of the loop.
+pub(super) struct PromptContext<'a> {
+    /// The plan's path as the agent can use it.
+    pub(super) plan: &'a str,
+    pub(super) kind: PlanKind,
+    pub(super) story_state: Option<&'a StoryState>,
+    pub(super) template: &'a PromptTemplate,
+    pub(super) confined: AgentConfinement,
+    pub(super) repository: Option<&'a Repository>,
+}
+
+impl PromptContext<'_> {
+    /// Returns the prompt; `found` are the notices of its preparation.
+    pub(super) fn prompt(&self, job: &PrepareJob, plan: &PlanSnapshot, found: &[Notice]) -> RenderedPrompt {
+        let found = found
+            .iter()
+            .filter(|notice| notice.is_for_agent())
+            .map(ralph_words::prompt::found);
+        let notices: Vec<String> = job.feedback.iter().cloned().chain(found).collect();
+        let texts = |wanted: &[SteeringKind]| -> Vec<String> {
+            let wanted = job.steering.iter().filter(|(_, kind, _)| wanted.contains(kind));
+            wanted.map(|(_, _, text)| text.clone()).collect()
+        };
+        let sent_back = job.sent_back_to.as_deref();
+        let sent_back = sent_back.and_then(|text| plan.tasks.iter().find(|task| task.text == text));
+        let current = sent_back.or_else(|| plan.current_except(&job.set_aside));
+        let position = current.and_then(|current| plan.tasks.iter().position(|task| std::ptr::eq(task, current)));
+        let before = job.before.as_ref().map(|before| before.handover(self.repository));
+        let standing = texts(&[SteeringKind::Standing]);
+        let once = texts(&[SteeringKind::Next, SteeringKind::Now]);
+        let input = PromptInput {
+            plan: self.plan,
+            kind: self.kind,
+            story_state: self.story_state,
+            task: current.map(|task| task.text.as_str()),
+            line: current.map_or(0, |task| task.line),
+            section: position.and_then(|position| plan.section_of(position)),
+            steps: current.map_or(&[], |task| &task.steps),
+            sent_back: sent_back.is_some_and(|task| task.done),
+            iteration: job.iteration,
+            done: plan.done(),
+            total: plan.tasks.len() + job.missing,
+            promise: &job.promise,
+            standing: &standing,
+            once: &once,
+            notices: &notices,
+            background: &job.background,
+            before: before.as_ref(),
+            confined: self.confined,
+            has_tools: job.has_tools,
+        };
+        prompt::render(self.template, &input)
+    }
+}
