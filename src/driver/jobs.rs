@@ -11,11 +11,10 @@ use std::{
 
 use ralph_core::{
     event::{
-        Changes, Checkpoint, Claim, IterationCommit, List, LowDisk, Notice, Outcome, PlanSnapshot, RestoreMoment,
-        RunId, SteeringId, SteeringKind, TestsChange,
+        Changes, Checkpoint, Claim, IterationCommit, List, LowDisk, Notice, PlanSnapshot, RestoreMoment, RunId,
+        SteeringKind, TestsChange,
     },
-    machine::{FoundTests, LoopState, Preparation, Refusal, Settlement, Statement, Verification},
-    run::Phase,
+    machine::{FoundTests, Preparation, Refusal, Settlement, Statement, Verification},
 };
 use ralph_gate::guard::GuardError;
 use ralph_git::{
@@ -41,10 +40,10 @@ use ralph_text::with_causes;
 use super::{
     autorun::Autorun,
     clock::random_share,
-    comments::{CommentedFiles, CommentsBefore, message_text},
+    comments::CommentedFiles,
     commits::{CommitSubject, IterationCommits},
     earlier::earlier_files,
-    handover::LastSession,
+    job_facts::{PrepareJob, SettleJob},
     places::{self, HeadWatch},
     plan_file::{PlanTarget, TaskRules, Taskless, read_plan},
     prompt_context::PromptContext,
@@ -92,161 +91,6 @@ pub(super) struct JobContext {
     /// The iteration before which the tests were unchanged. Not in the journal: after a restart the user is asked about
     /// changes that the plan allows.
     pub(super) unchanged_before: Mutex<Option<u32>>,
-}
-
-/// The facts about the state that a preparation needs.
-#[derive(Debug)]
-pub(super) struct PrepareJob {
-    pub(super) iteration: u32,
-    /// The tree as the iteration before left it, if it cannot have changed since.
-    pub(super) untouched: Option<Checkpoint>,
-    /// The latest checkpoint and the first one.
-    pub(super) known: Vec<Checkpoint>,
-    pub(super) promise: String,
-    pub(super) steering: Vec<(SteeringId, SteeringKind, String)>,
-    pub(super) feedback: Vec<String>,
-    /// Sentences about background tasks.
-    pub(super) background: Vec<String>,
-    pub(super) before: Option<LastSession>,
-    pub(super) live_steering: bool,
-    /// Whether the agent is given ralph's own tools.
-    pub(super) has_tools: bool,
-    /// Whether goals are run after its edits.
-    pub(super) watches_edits: bool,
-    /// Tasks that are not worked on for now.
-    pub(super) set_aside: Vec<String>,
-    /// The plan as it was last read.
-    pub(super) plan: PlanSnapshot,
-    /// Number of open tasks that were removed from it.
-    pub(super) missing: usize,
-    /// The task to which a review has sent the author back.
-    pub(super) sent_back_to: Option<String>,
-    /// The reports of the account's windows, if they matter.
-    pub(super) account: Option<AccountFile>,
-    /// The subject of the review, if a review is prepared.
-    pub(super) review: Option<ReviewScope>,
-    pub(super) so_far: RunSoFar,
-    /// Whether changed tests are tried as they were.
-    pub(super) tries_originals: bool,
-    /// Whether the plan allows changing tests at some task.
-    pub(super) tests_may_change: bool,
-}
-
-/// The facts about the state that a settlement needs.
-#[derive(Debug)]
-pub(super) struct SettleJob {
-    pub(super) iteration: u32,
-    pub(super) before: Option<Checkpoint>,
-    /// The recorded statement of the agent, if it counts.
-    pub(super) stated: Statement,
-    /// Whether the file that claims the end was recorded as present; it may be gone by now.
-    pub(super) done_file: bool,
-    /// The plan as it was when the iteration began.
-    pub(super) plan: PlanSnapshot,
-    /// Whether it is a review, whose changes do not count and are undone.
-    pub(super) is_review: bool,
-    pub(super) so_far: RunSoFar,
-    /// Whether tests may be changed for its task.
-    pub(super) tests_may_change: bool,
-    /// The patch of tests that the user is asked about.
-    pub(super) tests_asked: Option<String>,
-    /// The agent's reason for changing them.
-    pub(super) tests_why: Option<String>,
-    /// The task that the iteration worked on.
-    pub(super) task: Option<String>,
-    pub(super) comments: CommentsBefore,
-    /// Whether ralph ended the session before its turn was over.
-    pub(super) is_cancelled: bool,
-}
-
-impl PrepareJob {
-    pub(super) fn for_iteration(
-        state: &LoopState,
-        iteration: u32,
-        untouched: Option<Checkpoint>,
-        live_steering: bool,
-    ) -> Self {
-        let due = state.view.messages.iter().filter(|steering| steering.is_due());
-        let feedback = state.prompt_feedback();
-        let known_failures = state.view.known_failures();
-        Self {
-            iteration,
-            untouched,
-            known: state
-                .internal
-                .latest
-                .iter()
-                .chain(&state.internal.baseline)
-                .cloned()
-                .collect(),
-            promise: state.internal.promise.clone(),
-            steering: due
-                .map(|steering| (steering.id, steering.kind, message_text(&state.view, steering)))
-                .collect(),
-            feedback: feedback
-                .iter()
-                .map(|feedback| ralph_words::prompt::feedback(feedback, &state.view.settings.goals))
-                .chain(
-                    known_failures
-                        .iter()
-                        .map(|(goal, tests)| ralph_words::prompt::known_failures(goal, tests)),
-                )
-                .collect(),
-            background: state
-                .background_for_prompt()
-                .map(|task| ralph_words::background_in_prompt(task, state.view.clock.now_ms))
-                .collect(),
-            before: None,
-            live_steering,
-            has_tools: false,
-            watches_edits: state.view.settings.goals.iter().any(|goal| goal.on_edit),
-            set_aside: state.view.set_aside(),
-            plan: (*state.view.plan).clone(),
-            missing: state.view.missing.len(),
-            sent_back_to: state.sent_back_to().cloned(),
-            account: None,
-            review: ReviewScope::for_next(state),
-            so_far: RunSoFar::new(state),
-            tries_originals: state.view.settings.gate.trial,
-            tests_may_change: may_change_tests(state, |_| true),
-        }
-    }
-}
-
-impl SettleJob {
-    pub(super) fn for_iteration(state: &LoopState, iteration: u32) -> Self {
-        // Only a turn that ended by itself has a final message.
-        let completed = matches!(&state.view.phase, Phase::Settling { outcome, .. } if *outcome == Outcome::Completed);
-        let mut stated = state.internal.stated.clone();
-        let done_file = stated.claims.contains(&Claim::DoneFile);
-        stated.claims.retain(|claim| *claim != Claim::DoneFile);
-        let called = &state.internal.tool_calls;
-        stated.claims.extend(called.claimed.then_some(Claim::Tool));
-        stated.blocked = stated.blocked.or_else(|| called.blocked.clone());
-        stated.tests_changed = stated.tests_changed.or_else(|| called.tests_changed.clone());
-        let task = state.view.iterations.latest().and_then(|latest| latest.task.as_ref());
-        let asked = state.view.permissions.about_tests();
-        Self {
-            iteration,
-            before: state.internal.latest.clone(),
-            stated: if completed { stated } else { Statement::default() },
-            done_file,
-            plan: (*state.view.plan).clone(),
-            is_review: !state.view.role.is_work(),
-            so_far: RunSoFar::new(state),
-            tests_may_change: may_change_tests(state, |allowed| Some(allowed) == task),
-            tests_asked: asked.and_then(|asked| asked.request.diff.clone()),
-            tests_why: state.view.changed_tests.why.clone(),
-            task: task.cloned(),
-            comments: CommentsBefore::of(&state.view),
-            is_cancelled: matches!(state.view.phase.outcome(), Some(Outcome::Cancelled { .. })),
-        }
-    }
-}
-
-/// Whether the plan, as it was before the first iteration, allows changing tests at a task for which `such` holds.
-fn may_change_tests(state: &LoopState, such: impl FnMut(&String) -> bool) -> bool {
-    state.internal.tests_may_change.iter().flatten().any(such)
 }
 
 impl JobContext {
@@ -389,7 +233,8 @@ impl JobContext {
         // Before the checkpoint, which then has the commit as its HEAD.
         let committed = self.commit(job, &mut notices);
         let (checkpoint, changes, totals) = self.checkpoint_after(job, &mut notices);
-        let lost = places::lost(self.repository.as_ref(), job, checkpoint.as_ref(), changes);
+        let known: Vec<&Checkpoint> = job.before.iter().chain(&job.so_far.first).collect();
+        let lost = places::lost(self.repository.as_ref(), &known, checkpoint.as_ref(), changes);
         self.tell_mixed(job, checkpoint.as_ref(), &mut notices);
         // The first preparation of a resumed run may come later than this. An error is found again by the look at the goals.
         notices.extend(

@@ -23,6 +23,7 @@ mod goals;
 mod handle;
 mod handover;
 mod hooks;
+mod job_facts;
 mod jobs;
 mod languages;
 mod log;

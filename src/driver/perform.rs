@@ -26,7 +26,7 @@ use super::{
     goals::{self, GoalRun},
     handover::LastSession,
     hooks::QueuedHook,
-    jobs::{PrepareJob, SettleJob},
+    job_facts::{PrepareJob, SettleJob},
     pricing::{SessionPricing, iteration_budget},
     ruling::project_rules,
     run::Driver,

@@ -5,21 +5,19 @@ use ralph_git::{GitWorks, NewCheckpoint, Repository};
 use ralph_system::proc::LeftProcess;
 use tracing::info;
 
-use super::jobs::SettleJob;
-
-/// Returns what became of the repository, if it is no longer there after the iteration.
+/// Returns what became of the repository, if it is no longer there after the iteration; `known` are the
+/// checkpoint before it and the first one.
 pub(super) fn lost(
     repository: Option<&Repository>,
-    job: &SettleJob,
+    known: &[&Checkpoint],
     made: Option<&Checkpoint>,
     counted: Option<Changes>,
 ) -> Option<Box<LostRepository>> {
-    let works = match (made, &job.before, counted) {
+    let works = match (made, known.first(), counted) {
         (Some(_), None, _) | (Some(_), _, Some(_)) => GitWorks::Yes,
         (None, ..) | (Some(_), Some(_), None) => GitWorks::Doubtful,
     };
-    let known: Vec<&Checkpoint> = job.before.iter().chain(&job.baseline).collect();
-    repository?.lost(&known, works).map(Box::new)
+    repository?.lost(known, works).map(Box::new)
 }
 
 /// Returns what became of the repository, if it is no longer there when an iteration is prepared and has no checkpoint.

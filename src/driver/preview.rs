@@ -14,7 +14,9 @@ use ralph_state::store::{
 };
 use ralph_words::prompt::plan_in_prompt;
 
-use super::{clock::new_promise, handover::LastSession, jobs::PrepareJob, open::is_for, prompt_context::PromptContext};
+use super::{
+    clock::new_promise, handover::LastSession, job_facts::PrepareJob, open::is_for, prompt_context::PromptContext,
+};
 
 /// The facts that the prompt depends on.
 pub struct Preview<'a> {

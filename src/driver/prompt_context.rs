@@ -7,7 +7,7 @@ use ralph_plan::{
     prompt::{self, AgentConfinement, PromptInput, PromptTemplate, RenderedPrompt},
 };
 
-use super::jobs::PrepareJob;
+use super::job_facts::PrepareJob;
 
 /// The facts that a prompt depends on, besides the state of the loop.
 pub(super) struct PromptContext<'a> {

@@ -149,7 +149,7 @@ fn a_run_whose_repository_is_deleted_stops_at_once_and_says_how_to_get_it_back()
 fn a_run_whose_repository_was_moved_stops_and_goes_on_once_it_is_moved_back() {
     let sandbox = Sandbox::new();
     sandbox.write("PLAN.md", "- [ ] One\n- [ ] Two\n");
-    sandbox.install(&agent("[ $n = 1 ] && mv .git aside"));
+    sandbox.install(&agent("[ -e moved ] || { : > moved; mv .git aside; }"));
     loses_its_repository(&sandbox);
     let report = sandbox.ralph(["report"]).run(SOON).stdout;
     assert!(report.contains("`mv aside .git`"), "{report}");

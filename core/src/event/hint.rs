@@ -1,10 +1,8 @@
 //! Suggestions for the user at the end of a run.
 
-use std::path::PathBuf;
-
 use serde::{Deserialize, Serialize};
 
-use super::{HeadPlace, LimitKind, SteeringId, Text};
+use super::{HeadPlace, LimitKind, LostRepository, SteeringId, Text};
 
 /// A possible next step for the user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,41 +96,4 @@ pub enum Hint {
 pub enum RestoreMoment {
     Before,
     After,
-}
-
-/// A repository that is no longer there, and what is known of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub struct LostRepository {
-    /// The root of the work tree.
-    pub root: PathBuf,
-    /// git's directory.
-    pub directory: PathBuf,
-    pub how: LossKind,
-    /// Where git's directory is now, if it was found.
-    pub moved_to: Option<PathBuf>,
-    /// The branch that was checked out when the run began.
-    pub branch: Option<Text>,
-    /// The commit of HEAD at the last checkpoint.
-    pub head: Option<Text>,
-    /// The address of the remote when the run began, without a password.
-    pub remote: Option<Text>,
-}
-
-/// What became of a repository.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
-pub enum LossKind {
-    /// git's directory is gone.
-    Gone,
-    /// Something else is in the place of git's directory.
-    Replaced,
-    /// The file `.git` no longer leads to git's directory, which is still there.
-    Unlinked,
-    /// git's directory has none of the commits that it had.
-    Emptied,
-    /// git does not accept the directory as a repository.
-    Unreadable { why: Text },
 }

@@ -26,6 +26,7 @@ mod plan_change;
 mod post;
 mod proof;
 mod question;
+mod repository;
 mod review;
 mod role;
 #[cfg(test)]
@@ -62,11 +63,11 @@ pub use comment::{
     LinesState, PlacedComment, SourceLine,
 };
 pub use goal::{Flaky, Goal, GoalFailure, GoalResult, GoalsWhen, TestNames};
-pub use hint::{Hint, LossKind, LostRepository, RestoreMoment};
+pub use hint::{Hint, RestoreMoment};
 pub use hook::{Hook, Hooks};
 pub use limits::{DayLimits, Limits, NewLimits, OnDayLimit, SizeLimit, TaskLimits};
 pub use mode::Mode;
-pub use notice::{ChoiceReason, Forbidden, HeadPlace, Level, Notice, PreparedTree, RunBy, TreeCommand};
+pub use notice::{ChoiceReason, Forbidden, Level, Notice, PreparedTree, RunBy, TreeCommand};
 pub use permission::{
     AskId, Decider, Decision, DenialLimits, Offer, PermissionAnswer, PermissionMode, PermissionRequest, Remember,
     RememberedRule, RuleScope, Ruling, ToolKind, ToolKinds, Unanswered, Waiting,
@@ -79,6 +80,7 @@ pub use post::{
 };
 pub use proof::Proof;
 pub use question::{AnswerPlace, AnsweredAsk, Choice, Question};
+pub use repository::{Checkpoint, HeadPlace, IterationCommit, LossKind, LostRepository};
 pub use review::{Findings, ReviewAnswer, ReviewObstacle, ReviewResult};
 pub use role::Role;
 pub use settings::{
@@ -663,25 +665,6 @@ pub enum Event {
         /// Its type in that version.
         name: String,
     },
-}
-
-/// A commit under `refs/ralph/` that holds a snapshot of the work tree.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-pub struct Checkpoint {
-    pub commit: String,
-    pub tree: String,
-    /// The user's HEAD at that time; `None` before the first commit.
-    pub head: Option<String>,
-}
-
-/// A commit that ralph made on the user's branch of what an iteration left uncommitted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-pub struct IterationCommit {
-    pub commit: String,
-    /// Number of files that differ from the commit before.
-    pub files: u32,
 }
 
 /// Differences between two points, including untracked files.

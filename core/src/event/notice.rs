@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    BackgroundResult, CommandRefusal, Hook, LimitKind, List, Mode, OwnWork, RestoreMoment, ReviewObstacle, SteeringId,
-    Tail, Text,
+    BackgroundResult, CommandRefusal, HeadPlace, Hook, LimitKind, List, Mode, OwnWork, RestoreMoment, ReviewObstacle,
+    SteeringId, Tail, Text,
 };
 
 /// An action that every sandbox forbids.
@@ -45,30 +45,6 @@ pub struct TreeCommand {
     pub duration_ms: u64,
     /// The end of its output.
     pub output: Tail,
-}
-
-/// The branch of HEAD, and commits that are on none.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub struct HeadPlace {
-    /// The branch that is checked out; `None` if HEAD is detached.
-    pub branch: Option<Text>,
-    /// The branch that was checked out when the run began; `None` if HEAD was detached.
-    pub begun_on: Option<Text>,
-    /// The newest of the commits that are on no branch; `None` if there are none.
-    pub tip: Option<Text>,
-    /// These commits, newest first, each with its subject.
-    pub loose: List<Text>,
-    /// Number of further ones.
-    pub more: u64,
-}
-
-impl HeadPlace {
-    /// Whether HEAD is on the branch that the run began with, and no commit is on none.
-    pub fn is_as_begun(&self) -> bool {
-        self.branch.is_some() && self.branch == self.begun_on && self.tip.is_none()
-    }
 }
 
 /// Information for the user that does not change the state.

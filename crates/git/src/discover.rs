@@ -12,7 +12,7 @@ use super::{
     GitError, NoRepository, Repository,
     commit_counts::CommitCounts,
     layout::{RepositoryLayout, inspect_above, read_small, root_of},
-    lost::Origin,
+    origin::Origin,
     process::{self, DEADLINE, DISCOVERY_DEADLINE, Git},
     state::RepositoryState,
 };
@@ -45,7 +45,7 @@ impl Repository {
             include: Vec::new(),
             excluded_state: None,
             commit_counts: CommitCounts::default(),
-            origin_at_start: Origin::default(),
+            origin: Origin::default(),
             agents_rights: None,
             state: Mutex::new(RepositoryState::new(identities)),
         };
@@ -56,7 +56,7 @@ impl Repository {
         // Another process's index there says nothing about the present files.
         repository.forget_index().map_err(NoRepository::Unreadable)?;
         let notes = repository.notes(&project)?;
-        repository.origin_at_start = repository.origin();
+        repository.origin = Origin::read(&repository.layout.git_dir, repository.git());
         Ok((repository, notes))
     }
 

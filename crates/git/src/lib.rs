@@ -37,6 +37,7 @@ mod line_history;
 mod lock_files;
 mod lost;
 mod merge_commit;
+mod origin;
 mod overlay;
 mod own_references;
 mod patch;
@@ -71,6 +72,7 @@ use ralph_system::proc::{Confinement, Supervisor};
 
 use commit_counts::CommitCounts;
 use layout::RepositoryLayout;
+use origin::Origin;
 use state::RepositoryState;
 
 pub use bundle::{
@@ -121,7 +123,7 @@ pub struct Repository {
     /// ralph's own state, which is in no checkpoint and is never restored.
     excluded_state: Option<States>,
     commit_counts: CommitCounts,
-    origin_at_start: lost::Origin,
+    origin: Origin,
     /// The rights of git where it runs programs that an agent may have named; `None` for all rights of the user.
     agents_rights: Option<Arc<Confinement>>,
     state: Mutex<RepositoryState>,

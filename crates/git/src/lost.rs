@@ -12,19 +12,11 @@ use ralph_core::event::{Checkpoint, LossKind, LostRepository};
 
 use super::{
     GitError, Repository,
-    layout::{DirectoryIdentity, git_dir_of, read_small},
-    process,
+    layout::{DirectoryIdentity, git_dir_of},
 };
 
 /// Most entries of a directory that are looked at for a repository that was moved.
 const MOST_ENTRIES: usize = 1000;
-
-/// What is known of the repository at the start of a run, for the user who has to bring it back.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Origin {
-    branch: Option<String>,
-    remote: Option<String>,
-}
 
 /// Whether git could make and compare the latest checkpoints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,32 +26,10 @@ pub enum GitWorks {
 }
 
 impl Repository {
-    /// Reads what [`Repository::lost`] tells of the repository.
-    pub(super) fn origin(&self) -> Origin {
-        let head = read_small(&self.layout.git_dir.join("HEAD"));
-        let branch = head.and_then(|head| {
-            let name = head.strip_prefix(b"ref: refs/heads/")?.trim_ascii_end().to_owned();
-            // References in another form than files have a name here that is none.
-            String::from_utf8(name).ok().filter(|name| !name.starts_with('.'))
-        });
-        let args = ["config", "--get-regexp", r"^remote\..*\.url$"];
-        let output = self.git().args(args).deadline(process::DISCOVERY_DEADLINE).run();
-        let output = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-        let output = output.unwrap_or_default();
-        let remotes = || output.lines().filter_map(|line| line.split_once(' '));
-        let remote = remotes()
-            .find(|(key, _)| *key == "remote.origin.url")
-            .or_else(|| remotes().next());
-        Origin {
-            branch,
-            remote: remote.map(|(_, address)| without_login(address)),
-        }
-    }
-
     /// Returns what became of the repository, if it is no longer there; `known` are checkpoints that it had.
     pub fn lost(&self, known: &[&Checkpoint], works: GitWorks) -> Option<LostRepository> {
         let how = self.loss(known, works)?;
-        let origin = self.origin_at_start.clone();
+        let origin = self.origin.clone();
         let moved_to = match how {
             LossKind::Gone | LossKind::Replaced | LossKind::Emptied => self.moved_to(),
             LossKind::Unlinked | LossKind::Unreadable { .. } => None,
@@ -135,34 +105,4 @@ impl Repository {
 fn entries(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).into_iter().flatten().take(MOST_ENTRIES);
     entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
-}
-
-/// Returns an address without a user and a password, which may be a token.
-fn without_login(address: &str) -> String {
-    match address.split_once("://") {
-        Some((scheme, rest)) if scheme.starts_with("http") => {
-            let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-            let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
-            format!("{scheme}://{host}{path}")
-        }
-        _ => address.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_address_of_a_remote_is_told_without_its_token() {
-        for (address, told) in [
-            ("https://me:token@host/a@b.git", "https://host/a@b.git"),
-            ("https://token@host", "https://host"),
-            ("git@host:a/b.git", "git@host:a/b.git"),
-            ("ssh://git@host/a.git", "ssh://git@host/a.git"),
-            ("../a", "../a"),
-        ] {
-            assert_eq!(without_login(address), told);
-        }
-    }
 }

@@ -1,0 +1,87 @@
+//! Facts about the repository of a run.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::{List, Text};
+
+/// A commit under `refs/ralph/` that holds a snapshot of the work tree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+pub struct Checkpoint {
+    pub commit: String,
+    pub tree: String,
+    /// The user's HEAD at that time; `None` before the first commit.
+    pub head: Option<String>,
+}
+
+/// A commit that ralph made on the user's branch of what an iteration left uncommitted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+pub struct IterationCommit {
+    pub commit: String,
+    /// Number of files that differ from the commit before.
+    pub files: u32,
+}
+
+/// The branch of HEAD, and commits that are on none.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct HeadPlace {
+    /// The branch that is checked out; `None` if HEAD is detached.
+    pub branch: Option<Text>,
+    /// The branch that was checked out when the run began; `None` if HEAD was detached.
+    pub begun_on: Option<Text>,
+    /// The newest of the commits that are on no branch; `None` if there are none.
+    pub tip: Option<Text>,
+    /// These commits, newest first, each with its subject.
+    pub loose: List<Text>,
+    /// Number of further ones.
+    pub more: u64,
+}
+
+impl HeadPlace {
+    /// Whether HEAD is on the branch that the run began with, and no commit is on none.
+    pub fn is_as_begun(&self) -> bool {
+        self.branch.is_some() && self.branch == self.begun_on && self.tip.is_none()
+    }
+}
+
+/// A repository that is no longer there, and what is known of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct LostRepository {
+    /// The root of the work tree.
+    pub root: PathBuf,
+    /// git's directory.
+    pub directory: PathBuf,
+    pub how: LossKind,
+    /// Where git's directory is now, if it was found.
+    pub moved_to: Option<PathBuf>,
+    /// The branch that was checked out when the run began.
+    pub branch: Option<Text>,
+    /// The commit of HEAD at the last checkpoint.
+    pub head: Option<Text>,
+    /// The address of the remote when the run began, without a password.
+    pub remote: Option<Text>,
+}
+
+/// What became of a repository.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum LossKind {
+    /// git's directory is gone.
+    Gone,
+    /// Something else is in the place of git's directory.
+    Replaced,
+    /// The file `.git` no longer leads to git's directory, which is still there.
+    Unlinked,
+    /// git's directory has none of the commits that it had.
+    Emptied,
+    /// git does not accept the directory as a repository.
+    Unreadable { why: Text },
+}
