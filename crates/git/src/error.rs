@@ -44,7 +44,7 @@ pub enum GitError {
         #[source]
         source: io::Error,
     },
-    /// `said` is the first line of git's error output.
+    /// `said` is the error in what git printed.
     #[error("`{command}`: {said}")]
     Refused { command: String, said: String },
     #[error("`{command}` did not end within {seconds} s")]

@@ -217,15 +217,7 @@ impl GitOutput {
 
     /// Returns the error for a failed command.
     pub(super) fn refusal(&self) -> GitError {
-        let mut lines = self.stderr.lines().map(str::trim).filter(|line| !line.is_empty());
-        let said = match lines.next() {
-            // The words of a program that git started follow on the next line.
-            Some(first) if first.ends_with(':') => {
-                [first].into_iter().chain(lines.next()).collect::<Vec<_>>().join(" ")
-            }
-            Some(first) => first.to_owned(),
-            None => self.status.to_string(),
-        };
+        let said = reason(&self.stderr).unwrap_or_else(|| self.status.to_string());
         GitError::Refused {
             command: self.command.clone(),
             said,
@@ -240,6 +232,35 @@ impl GitOutput {
             output: output.chars().take(200).collect(),
         }
     }
+}
+
+/// Returns the reason of a failure: the first line that git marks as an error, and the last if that says why git ended.
+/// Programs that git starts, such as filters, print their progress before it. Without such a line, the last one counts.
+fn reason(stderr: &str) -> Option<String> {
+    let lines = stderr.lines().map(str::trim).filter(|line| !line.is_empty());
+    let lines: Vec<&str> = lines.collect();
+    let is_error = |line: &str| line.starts_with("error:") || line.starts_with("fatal:");
+    let Some(first) = lines.iter().position(|line| is_error(line)) else {
+        let is_said = |line: &&&str| !line.starts_with("hint:") && !line.starts_with("warning:");
+        let last = lines
+            .iter()
+            .rposition(|line| is_said(&line))
+            .or(lines.len().checked_sub(1))?;
+        // The words of a program that git started follow on the next line.
+        let from = if last > 0 && lines[last - 1].ends_with(':') {
+            last - 1
+        } else {
+            last
+        };
+        return Some(lines[from..=last].join(" "));
+    };
+    let continues = lines[first].ends_with(':') && first + 1 < lines.len();
+    let mut said = lines[first..=first + usize::from(continues)].join(" ");
+    let fatal = lines[first + 1..].iter().rfind(|line| line.starts_with("fatal:"));
+    if let Some(fatal) = fatal.filter(|_| !continues) {
+        said += &format!("; {fatal}");
+    }
+    Some(said)
 }
 
 /// Suffixes of variables that hold credentials, which git's filters and helpers must not see.
@@ -358,6 +379,27 @@ mod tests {
             .unwrap()
             .to_string();
         assert!(error.starts_with("`git cat-file -t`: "), "{error}");
+    }
+
+    #[test]
+    fn the_reason_of_a_failure_is_what_git_marks_as_an_error_and_not_what_a_filter_prints_before() {
+        for (stderr, said) in [
+            (
+                "Downloading big.bin (12 KB)\nerror: external filter 'lfs' failed 2\nfatal: big.bin: smudge filter lfs failed\n",
+                "error: external filter 'lfs' failed 2; fatal: big.bin: smudge filter lfs failed",
+            ),
+            ("Preparing\nfatal: 'x' already exists\n", "fatal: 'x' already exists"),
+            (
+                "error: Your local changes to the following files would be overwritten by merge:\n\tkept\nPlease commit them\n",
+                "error: Your local changes to the following files would be overwritten by merge: kept",
+            ),
+            ("checking\nthe hook says:\nno\n", "the hook says: no"),
+            ("Checking\nno\nhint: try again\n", "no"),
+            ("warning: only this\n", "warning: only this"),
+        ] {
+            assert_eq!(reason(stderr).as_deref(), Some(said));
+        }
+        assert_eq!(reason("\n"), None);
     }
 
     #[test]

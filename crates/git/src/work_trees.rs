@@ -324,7 +324,17 @@ impl Branches {
     pub fn add_branch(&self, tree: &Path, branch: &str, base: &str) -> Result<(), GitError> {
         match self.tip(branch)? {
             Some(_) => self.add_tree(tree, &[], branch),
-            None => self.add_tree(tree, &["-b", branch, "--no-track"], base),
+            None => {
+                let added = self.add_tree(tree, &["-b", branch, "--no-track"], base);
+                if added.is_err() {
+                    // git leaves the new branch if it cannot fill the tree: a filter may have failed.
+                    _ = self
+                        .remove_tree(tree)
+                        .and_then(|()| self.tip(branch))
+                        .map(|tip| self.delete(branch, &tip?).ok());
+                }
+                added
+            }
         }
     }
 
