@@ -40,6 +40,7 @@ mod kept;
 mod language_tools;
 mod late_answers;
 mod layering;
+mod leavings;
 mod leftovers;
 mod live_channel;
 mod loop_behaviour;

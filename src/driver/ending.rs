@@ -8,8 +8,8 @@ use std::{path::PathBuf, time::Duration};
 
 use ralph_core::{
     event::{
-        Answer, AnswerPlace, AnsweredAsk, CommandRefusal, Event, PostResult, RequestedBy, RuleScope, SteeringId,
-        SteeringKind, StopReason, StopRequest, TestsChange, UserCommand,
+        Answer, AnswerPlace, AnsweredAsk, CommandRefusal, Event, Notice, PostResult, RequestedBy, RuleScope,
+        SteeringId, SteeringKind, StopReason, StopRequest, TestsChange, UserCommand,
     },
     machine::{Input, LateAnswer, late_answer, post_decided, post_ended, tests_confirmed},
     run::RunView,
@@ -102,6 +102,15 @@ impl Driver {
             by: RequestedBy::User,
         })?;
         Ok(())
+    }
+
+    /// Removes the pause file that the agent has made: agents do not command their run.
+    pub(super) fn refuse_agents_pause(&mut self) -> Result<(), DriverError> {
+        if std::fs::remove_file(self.jobs.paths.pause_file()).is_err() {
+            self.advance(&Input::PauseFile { present: true })?;
+            return Ok(());
+        }
+        self.note(Notice::PauseRefused)
     }
 
     /// Checks the pause file, which may have come or gone while nothing ran.

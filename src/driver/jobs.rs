@@ -44,7 +44,7 @@ use super::{
     commits::{CommitSubject, IterationCommits},
     earlier::earlier_files,
     job_facts::{PrepareJob, SettleJob},
-    places::{self, HeadWatch},
+    places::{self, HeadWatch, Leavings},
     plan_file::{PlanTarget, TaskRules, Taskless, read_plan},
     prompt_context::PromptContext,
     review::{ReviewContext, ReviewScope},
@@ -84,6 +84,8 @@ pub(super) struct JobContext {
     /// The files that may run by themselves, as they were before the iteration.
     pub(super) autorun: Mutex<Autorun>,
     pub(super) head: Mutex<HeadWatch>,
+    /// The locks and stashes before the iteration.
+    pub(super) leavings: Mutex<Leavings>,
     /// The processes that sessions have left running.
     pub(super) left: LeftProcesses,
     /// The tests of the goals, as they were when the run began.
@@ -141,6 +143,9 @@ impl JobContext {
         }
         if let (Some(commits), Some(repository), None) = (&self.commits, &self.repository, &job.review) {
             commits.begin(repository, &plan, &mut notices);
+        }
+        if let Some(repository) = &self.repository {
+            *self.leavings() = Leavings::before(repository);
         }
         if job.watches_edits {
             *self.tree.lock().unwrap_or_else(PoisonError::into_inner) = self.look_at_tree();
@@ -219,6 +224,9 @@ impl JobContext {
         let left = self.left.take();
         let ended = (!job.is_cancelled).then(|| places::processes_ended(left)).flatten();
         let mut notices: Vec<Notice> = ended.into_iter().collect();
+        if let Some(repository) = &self.repository {
+            notices.extend(self.leavings().left(repository));
+        }
         let mut claims = Vec::new();
         // Before the checkpoint: the file is a message to ralph, not a part of the work. If it was recorded and is
         // gone, a ralph that was killed before it recorded the settlement has removed it.
@@ -363,6 +371,10 @@ impl JobContext {
     /// Returns a fingerprint of the current files; `None` if there are too many.
     pub(super) fn look_at_tree(&self) -> Option<u64> {
         fingerprint(self.paths.project(), &self.paths.states()).ok()
+    }
+
+    fn leavings(&self) -> MutexGuard<'_, Leavings> {
+        self.leavings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn head(&self) -> MutexGuard<'_, HeadWatch> {

@@ -29,6 +29,8 @@ pub(super) struct RunAgents {
     /// Never empty.
     pub(super) available: Vec<AvailableAgent>,
     pub(super) session: Option<CurrentSession>,
+    /// Whether a tool of the session names `.ralph-pause` in its arguments.
+    pub(super) names_pause_file: bool,
     /// The agents with the models that the settings name for them.
     pub(super) workers: Vec<Worker>,
     /// Prices for agents that report no cost.

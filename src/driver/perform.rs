@@ -433,6 +433,7 @@ impl Driver {
         };
         let log = SignalLog::new(&jobs.files.signals(iteration), self.agents.recording_cap_bytes);
         self.hub.set_lossy(false);
+        self.agents.names_pause_file = false;
         self.agents.session = Some(CurrentSession::start(
             &self.agent().adapter,
             request,

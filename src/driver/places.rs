@@ -1,7 +1,9 @@
 //! What a session leaves behind beside the files of the project: the repository, and the state of git in it.
 
-use ralph_core::event::{Changes, Checkpoint, HeadPlace, List, LostRepository, Notice, Text};
-use ralph_git::{GitWorks, NewCheckpoint, Repository};
+use std::path::Path;
+
+use ralph_core::event::{Changes, Checkpoint, HeadPlace, List, LostRepository, Notice, StashEntry, Text};
+use ralph_git::{FoundLock, GitWorks, LockRemoval, NewCheckpoint, Repository, Stash};
 use ralph_system::proc::LeftProcess;
 use tracing::info;
 
@@ -39,6 +41,66 @@ pub(super) fn processes_ended(left: Vec<LeftProcess>) -> Option<Notice> {
     info!(count = names.len(), programs = ?names, "ended processes that the session left");
     let (commands, more) = List::with_rest(commands);
     Some(Notice::ProcessesEnded { commands, more })
+}
+
+/// The locks and stashes of a repository before an iteration.
+#[derive(Debug, Default)]
+pub(super) struct Leavings {
+    locks: Vec<FoundLock>,
+    stashes: Vec<Stash>,
+}
+
+impl Leavings {
+    /// Looks before a session.
+    pub(super) fn before(repository: &Repository) -> Self {
+        Leavings {
+            locks: repository.lock_files(),
+            stashes: repository.stashes(),
+        }
+    }
+
+    /// Tells what a session has left, and removes its locks: all of its processes have ended.
+    pub(super) fn left(&self, repository: &Repository) -> Vec<Notice> {
+        let mut notices: Vec<Notice> = self.locks_left(repository).into_iter().collect();
+        notices.extend(self.stashes_changed(repository));
+        notices
+    }
+
+    fn locks_left(&self, repository: &Repository) -> Option<Notice> {
+        let mut found = repository.lock_files();
+        found.retain(|lock| !self.locks.contains(lock));
+        if found.is_empty() {
+            return None;
+        }
+        let is_removed = |lock: &FoundLock| repository.remove_lock(lock) == LockRemoval::Removed;
+        let (removed, kept): (Vec<FoundLock>, Vec<FoundLock>) = found.into_iter().partition(is_removed);
+        let paths = |locks: Vec<FoundLock>| {
+            let shown = |lock: FoundLock| {
+                let below = lock.path.strip_prefix(repository.root()).map(Path::to_owned);
+                below.unwrap_or(lock.path)
+            };
+            locks.into_iter().map(shown).collect()
+        };
+        let (removed, kept) = (paths(removed), paths(kept));
+        Some(Notice::LocksLeft { removed, kept })
+    }
+
+    fn stashes_changed(&self, repository: &Repository) -> Option<Notice> {
+        let now = repository.stashes();
+        let entries = |stashes: &[Stash], others: &[Stash]| -> List<StashEntry, 10> {
+            let new = stashes
+                .iter()
+                .filter(|stash| !others.iter().any(|other| other.commit == stash.commit));
+            let entry = |stash: &Stash| StashEntry {
+                commit: (&stash.commit).into(),
+                message: (&stash.message).into(),
+            };
+            new.map(entry).collect()
+        };
+        let (made, gone) = (entries(&now, &self.stashes), entries(&self.stashes, &now));
+        let shared = repository.shares_stashes();
+        (!made.is_empty() || !gone.is_empty()).then_some(Notice::StashesChanged { made, gone, shared })
+    }
 }
 
 /// Tells where HEAD is, once for each place.
@@ -82,7 +144,7 @@ impl HeadWatch {
         };
         if let Some(found) = found {
             place.more = (found.count - found.named.len()) as u64;
-            place.loose = found.named.into_iter().map(Text::from).collect();
+            place.loose = found.named.into_iter().map(Into::into).collect();
             place.tip = tip.as_ref().map(Into::into);
             self.loose = tip;
         }

@@ -58,6 +58,7 @@ impl PromptContext<'_> {
             background: &job.background,
             before: before.as_ref(),
             confined: self.confined,
+            shares_stashes: self.repository.is_some_and(Repository::shares_stashes),
             has_tools: job.has_tools,
         };
         prompt::render(self.template, &input)

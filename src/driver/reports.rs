@@ -4,6 +4,7 @@ use ralph_core::{
     event::{AgentSignal, Event, Role, WindowSample},
     machine::Input,
 };
+use ralph_state::store::paths::PAUSE_FILE;
 
 use super::{
     jobs::statement,
@@ -31,6 +32,7 @@ impl Driver {
                 let statement = message.as_ref().map(read).unwrap_or_default();
                 self.advance(&Input::AgentStated { iteration, statement })?;
             }
+            AgentSignal::ToolStarted { input, .. } => self.agents.names_pause_file |= input.contains(PAUSE_FILE),
             AgentSignal::ToolEnded { output, .. } => self.note_denials(output)?,
             AgentSignal::WindowUsed { window } => {
                 let window = *window;

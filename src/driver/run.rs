@@ -166,6 +166,7 @@ impl Driver {
             tree: Mutex::default(),
             autorun: Mutex::new(autorun),
             head: Mutex::default(),
+            leavings: Mutex::default(),
             left: config.left,
             gate: Arc::new(TestGate::new(config.runners, config.guard, &open.paths, &open.files)),
             unchanged_before: Mutex::default(),
@@ -209,6 +210,7 @@ impl Driver {
             agents: RunAgents {
                 available: config.agents,
                 session: None,
+                names_pause_file: false,
                 workers: config.workers,
                 prices: Arc::new(config.prices),
                 commands: AgentCommands::default(),
@@ -414,7 +416,10 @@ impl Driver {
                     _ = self.answer_background(&BackgroundCommand::Cancel { number }, ClientRole::User)?;
                 }
                 LoopEvent::Message(InboxMessage::PauseFile { present }) => {
-                    self.advance(&Input::PauseFile { present })?;
+                    match present && self.agents.names_pause_file && self.agents.session.is_some() {
+                        true => self.refuse_agents_pause()?,
+                        false => _ = self.advance(&Input::PauseFile { present })?,
+                    }
                 }
                 LoopEvent::Message(InboxMessage::Type(bytes)) => {
                     if let Some(session) = &self.agents.session {

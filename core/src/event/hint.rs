@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{HeadPlace, LimitKind, LostRepository, SteeringId, Text};
+use super::{HeadPlace, LimitKind, LostRepository, StashEntry, SteeringId, Text};
 
 /// A possible next step for the user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,6 +65,10 @@ pub enum Hint {
     /// HEAD is detached or on another branch than when the run began, or commits are on no branch.
     HeadPlaced {
         place: Box<HeadPlace>,
+    },
+    /// A stash that was made in the run is still there.
+    StashLeft {
+        stash: StashEntry,
     },
     /// The files can be restored to their state before or after an iteration.
     Restore {

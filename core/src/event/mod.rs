@@ -80,7 +80,7 @@ pub use post::{
 };
 pub use proof::Proof;
 pub use question::{AnswerPlace, AnsweredAsk, Choice, Question};
-pub use repository::{Checkpoint, HeadPlace, IterationCommit, LossKind, LostRepository};
+pub use repository::{Checkpoint, HeadPlace, IterationCommit, LossKind, LostRepository, StashEntry};
 pub use review::{Findings, ReviewAnswer, ReviewObstacle, ReviewResult};
 pub use role::Role;
 pub use settings::{

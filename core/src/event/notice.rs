@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     BackgroundResult, CommandRefusal, HeadPlace, Hook, LimitKind, List, Mode, OwnWork, RestoreMoment, ReviewObstacle,
-    SteeringId, Tail, Text,
+    StashEntry, SteeringId, Tail, Text,
 };
 
 /// An action that every sandbox forbids.
@@ -418,6 +418,23 @@ pub enum Notice {
         /// Number of further ones.
         more: u64,
     },
+    /// Lock files of git that a session left, or that a git holds.
+    LocksLeft {
+        /// Those that were removed, since nobody holds them.
+        removed: List<PathBuf, 10>,
+        kept: List<PathBuf, 10>,
+    },
+    /// Stashes that were made or dropped since the iteration began.
+    StashesChanged {
+        made: List<StashEntry, 10>,
+        gone: List<StashEntry, 10>,
+        /// Whether other work trees have the same stashes.
+        shared: bool,
+    },
+    /// `.ralph-pause` appeared while an agent worked, and may be the agent's.
+    PauseDuringSession,
+    /// The agent has made `.ralph-pause`: it was removed.
+    PauseRefused,
     /// HEAD is detached or on another branch than when the run began, has commits on no branch, or is as it was again.
     HeadPlaced {
         place: Box<HeadPlace>,
@@ -485,7 +502,13 @@ impl Notice {
 
     /// Whether the next prompt tells of it: a state that the session left, and that its successor works in.
     pub fn is_for_agent(&self) -> bool {
-        matches!(self, Notice::HeadPlaced { .. } | Notice::ProcessesEnded { .. })
+        matches!(
+            self,
+            Notice::HeadPlaced { .. }
+                | Notice::ProcessesEnded { .. }
+                | Notice::LocksLeft { .. }
+                | Notice::StashesChanged { .. }
+        )
     }
 
     pub fn level(&self) -> Level {
@@ -551,6 +574,10 @@ impl Notice {
             | Notice::ChangesUncounted { .. }
             | Notice::HeadPlaced { .. }
             | Notice::ProcessesEnded { .. }
+            | Notice::LocksLeft { .. }
+            | Notice::StashesChanged { .. }
+            | Notice::PauseDuringSession
+            | Notice::PauseRefused
             | Notice::ProgressUnknown { .. }
             | Notice::AgentCommand { .. }
             | Notice::AutorunChanged { .. }

@@ -25,6 +25,15 @@ pub struct IterationCommit {
     pub files: u32,
 }
 
+/// A stash of git.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct StashEntry {
+    pub commit: Text,
+    pub message: Text<300>,
+}
+
 /// The branch of HEAD, and commits that are on none.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
@@ -37,7 +46,7 @@ pub struct HeadPlace {
     /// The newest of the commits that are on no branch; `None` if there are none.
     pub tip: Option<Text>,
     /// These commits, newest first, each with its subject.
-    pub loose: List<Text>,
+    pub loose: List<Text<300>, 10>,
     /// Number of further ones.
     pub more: u64,
 }

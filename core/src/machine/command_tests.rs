@@ -3,8 +3,8 @@
 use crate::{
     event::{
         AgentCall, AgentSignal, Answer, AnswerPlace, BreakerCause, BreakerLimits, BreakerState, CancelReason, Choice,
-        CommentPlace, Event, Goal, Limits, NewWorker, PausedBy, Problem, ProblemKind, Question, RequestedBy, RuleScope,
-        Settings, SteeringId, SteeringKind, StopReason, StopRequest, UserCommand, WaitEnd, Worker,
+        CommentPlace, Event, Goal, Limits, NewWorker, Notice, PausedBy, Problem, ProblemKind, Question, RequestedBy,
+        RuleScope, Settings, SteeringId, SteeringKind, StopReason, StopRequest, UserCommand, WaitEnd, Worker,
     },
     run::Phase,
 };
@@ -69,7 +69,9 @@ fn preparation(iteration: u32) -> Event {
 fn the_pause_file_holds_the_loop_from_the_next_iteration_on_until_it_is_removed() {
     let mut script = running();
     assert_eq!(pause_file(&mut script, false), [], "there was none before");
-    assert_eq!(pause_file(&mut script, true), [paused(PausedBy::File)]);
+    let notice = Notice::PauseDuringSession;
+    let paused = [paused(PausedBy::File), Event::Noticed { notice }];
+    assert_eq!(pause_file(&mut script, true), paused, "it may be the agent's");
     assert_eq!(pause_file(&mut script, true), []);
     script.complete();
     assert_eq!(script.settle().last(), Some(&Event::Held));

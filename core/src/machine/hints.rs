@@ -35,6 +35,8 @@ pub(super) fn hints(state: &LoopState, reason: &StopReason) -> Vec<Hint> {
     let is_done = matches!(reason, StopReason::Done { .. });
     let place = state.view.head.clone();
     hints.extend(place.map(|place| Hint::HeadPlaced { place }));
+    let stashes = state.view.stashes.iter().cloned();
+    hints.extend(stashes.map(|stash| Hint::StashLeft { stash }));
     let left_out = state.view.left_out().into_iter();
     hints.extend(left_out.map(|task| Hint::TaskSetAside {
         task: clip(&task, MESSAGE_CAP_BYTES).into(),

@@ -2,8 +2,8 @@
 
 use crate::{
     event::{
-        AnsweredAsk, BreakerCause, BreakerState, CancelReason, Delivery, Event, PausedBy, RequestedBy, SteeringId,
-        SteeringKind, StopRequest, UserCommand, Wait, WaitEnd,
+        AnsweredAsk, BreakerCause, BreakerState, CancelReason, Delivery, Event, Notice, PausedBy, RequestedBy,
+        SteeringId, SteeringKind, StopRequest, UserCommand, Wait, WaitEnd,
     },
     run::{Breaker, Message, Phase, RunView},
 };
@@ -242,6 +242,9 @@ pub(super) fn pause_file(decision: &mut StepDecision, now_ms: u64, present: bool
     }
     if present {
         decision.push(Event::Paused { by: PausedBy::File });
+        if decision.state.view.phase.session().is_some() {
+            decision.notice(Notice::PauseDuringSession);
+        }
         return;
     }
     decision.push(Event::Unpaused { by: PausedBy::File });

@@ -30,6 +30,7 @@ mod recent;
 mod sandbox;
 mod shared;
 mod spending;
+mod stashes;
 mod stop;
 mod task;
 mod tool;

@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 use super::{
     Ask, Background, Block, Breaker, Calls, ChangedTests, Clock, Comments, Delivered, EditChecks, End, GoalState,
     GoalStatus, HookRuns, Incidents, Iterations, Message, Observation, OpenAsk, Permissions, Phase, Posts,
-    SandboxState, Shared, Spending, StopAsked, Task, TaskState, Tool, Work, head, task::tasks, tool,
+    SandboxState, Shared, Spending, StopAsked, Task, TaskState, Tool, Work, head, stashes, task::tasks, tool,
 };
 use crate::event::{
     AgentSignal, Changes, ChannelKind, Event, Goal, GoalResult, HeadPlace, Hint, KnownFailures, LimitKind, Notice,
     Outcome, PausedBy, PermissionMode, PlanSnapshot, PlanTask, PreparedTree, Proof, Record, Role, RunId, Settings,
-    SteeringId, StopReason, Totals, UnreadLines, Usage, Wait, WaitEnd,
+    StashEntry, SteeringId, StopReason, Totals, UnreadLines, Usage, Wait, WaitEnd,
 };
 
 /// The public state of a run.
@@ -46,6 +46,9 @@ pub struct RunView {
     /// Where HEAD is, unless it is on the branch that the run began with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<Box<HeadPlace>>,
+    /// Stashes that were made in the run and are still there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stashes: Vec<StashEntry>,
     pub phase: Phase,
     /// Number of phase changes. A timer armed in an earlier phase is ignored.
     pub epoch: u32,
@@ -140,6 +143,7 @@ impl RunView {
             self.tree = Some(tree.clone());
         }
         self.head = head::after(self.head.take(), event);
+        stashes::apply(&mut self.stashes, event);
         self.records += 1;
         self.iterations.apply(at_ms, event);
         self.incidents.apply(at_ms, self.iterations.number, event);

@@ -8,7 +8,7 @@ use ralph_core::{
 use super::{
     counted,
     limit::raise_option,
-    repository::{head_in_words, way_back_in_words},
+    repository::{head_in_words, stash_left_in_words, way_back_in_words},
 };
 
 /// Returns a hint like [`hint_in_words`], with the question's number if the run of `view` has exactly one open
@@ -76,6 +76,7 @@ pub fn hint_in_words(hint: &Hint) -> String {
         Hint::TaskSetAside { task } => format!("set aside by you, and still open: {task}"),
         Hint::FixPlan => "fix the plan, then `ralph continue`".to_owned(),
         Hint::FixCause => "fix the cause, then `ralph continue`".to_owned(),
+        Hint::StashLeft { stash } => stash_left_in_words(stash),
         Hint::HeadPlaced { place } => head_in_words(place),
         Hint::BringRepositoryBack { lost } => way_back_in_words(lost),
         Hint::Restore { iteration, moment } => match moment {

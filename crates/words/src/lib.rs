@@ -88,7 +88,7 @@ pub use place::{lacking_in_words, place_in_words};
 pub use post::{post_decided_in_words, post_in_words, post_refusal_in_words, proposed_post_in_words};
 pub use problem::reported_problem;
 pub use problem::{exit_in_words, problem_in_words, problem_kind_in_words};
-pub use repository::{head_in_words, lost_repository_in_words, way_back_in_words};
+pub use repository::{head_in_words, lost_repository_in_words, stash_left_in_words, way_back_in_words};
 pub use review::{findings_in_words, review_in_words, review_word, role_in_words, task_in_words};
 pub use sealed::{
     doubt_of_sealed, passed_of_all, sealed_goal_failed, sealed_not_started, sealed_output_in_words,

@@ -16,7 +16,7 @@ use super::{
     hook::hook_failed,
     limit::{limit_word, raise_option},
     place::lacking_in_words,
-    repository::head_in_words,
+    repository::{head_in_words, locks_in_words, stashes_in_words},
     review::{obstacle_in_words, role_in_words},
     short_duration, size_in_words,
 };
@@ -217,15 +217,26 @@ pub fn notice_in_words(notice: &Notice) -> String {
         },
         Notice::ChangesUncounted { why } => format!("the changes cannot be counted: {why}"),
         Notice::ProcessesEnded { commands, more } => {
-            let commands: Vec<String> = commands.iter().map(|command| one_line(command)).collect();
+            let named: Vec<String> = commands.iter().map(|command| one_line(command)).collect();
+            let count = match commands.len() as u64 + more {
+                1 => "1 process".to_owned(),
+                count => format!("{count} processes"),
+            };
             let rest = if *more > 0 { ", …" } else { "" };
             format!(
-                "ended {} that the session left: {}{rest}; work that outlives a session is started as a background task \
+                "ended {count} that the session left: {}{rest}; work that outlives a session is started as a background task \
                  (`ralph tasks start -- COMMAND`)",
-                counted(commands.len() as u64 + more, "process"),
-                commands.join(", ")
+                named.join(", ")
             )
         }
+        Notice::LocksLeft { removed, kept } => locks_in_words(removed, kept),
+        Notice::StashesChanged { made, gone, shared } => stashes_in_words(made, gone, *shared),
+        Notice::PauseDuringSession => {
+            "`.ralph-pause` appeared while the agent worked: if it is not yours, the agent made it; the run waits until you remove it \
+             (`ralph resume`)"
+                .to_owned()
+        }
+        Notice::PauseRefused => "the agent made `.ralph-pause`: removed, since only you pause a run".to_owned(),
         Notice::HeadPlaced { place } => head_in_words(place),
         Notice::ProgressUnknown { why } => {
             format!("only ticked tasks count as progress, not changes of files: {why}")

@@ -1,9 +1,9 @@
 //! What became of the repository and of the commits in it, and how to keep them or get them back.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use ralph_core::event::{HeadPlace, LossKind, LostRepository};
-use ralph_text::shell_word;
+use ralph_core::event::{HeadPlace, LossKind, LostRepository, StashEntry};
+use ralph_text::{one_line, shell_word};
 
 use super::counted;
 
@@ -57,7 +57,7 @@ pub fn way_back_in_words(lost: &LostRepository) -> String {
 /// How to begin a repository with what the remote has.
 fn from_remote(lost: &LostRepository) -> String {
     let head = match &lost.head {
-        Some(head) => format!(" (HEAD was at {})", head.get(..12).unwrap_or(head)),
+        Some(head) => format!(" (HEAD was at {})", short(head)),
         None => String::new(),
     };
     let branch = lost.branch.as_deref().unwrap_or("main");
@@ -99,10 +99,83 @@ pub fn head_in_words(place: &HeadPlace) -> String {
     text += &format!(
         "; {count} {verb} on no branch, and git will delete what is on none: {}{more}; `git branch NAME {}` keeps {}",
         named.join(", "),
-        tip.get(..12).unwrap_or(tip),
+        short(tip),
         if verb == "is" { "it" } else { "them" }
     );
     text
+}
+
+/// What became of lock files that a session left.
+pub(super) fn locks_in_words(removed: &[PathBuf], kept: &[PathBuf]) -> String {
+    let listed = |paths: &[PathBuf], separator: &str| {
+        let paths = paths.iter().map(|path| shell_word(&path.display().to_string()));
+        paths.collect::<Vec<_>>().join(separator)
+    };
+    let of_session = (!removed.is_empty()).then(|| {
+        let count = counted(removed.len() as u64, "lock file");
+        format!(
+            "removed {count} of git that the session left: {}",
+            listed(removed, ", ")
+        )
+    });
+    let of_others = (!kept.is_empty()).then(|| {
+        format!(
+            "git is locked by {}, which the session may have left: if no git runs there, `rm {}`",
+            listed(kept, ", "),
+            listed(kept, " ")
+        )
+    });
+    of_session.into_iter().chain(of_others).collect::<Vec<_>>().join("; ")
+}
+
+/// Stashes that appeared or went.
+pub(super) fn stashes_in_words(made: &[StashEntry], gone: &[StashEntry], shared: bool) -> String {
+    let named = |stashes: &[StashEntry]| {
+        let stashes = stashes
+            .iter()
+            .map(|stash| format!("{} ({})", short(&stash.commit), one_line(&stash.message)));
+        stashes.collect::<Vec<_>>().join(", ")
+    };
+    let mut parts = Vec::new();
+    if !made.is_empty() {
+        let count = counted_stashes(made.len());
+        parts.push(format!(
+            "{count} made during the iteration and not taken back: {}",
+            named(made)
+        ));
+    }
+    if !gone.is_empty() {
+        let first = gone.first().map_or("", |stash| short(&stash.commit));
+        parts.push(format!(
+            "{} dropped during the iteration: {}; `git stash store {first}` brings it back",
+            counted_stashes(gone.len()),
+            named(gone)
+        ));
+    }
+    if shared {
+        parts.push("all work trees of the repository share their stashes, so it may be another plan's".to_owned());
+    }
+    parts.join("; ")
+}
+
+/// A stash that is still there at the end of a run.
+pub fn stash_left_in_words(stash: &StashEntry) -> String {
+    let commit = short(&stash.commit);
+    format!(
+        "a stash of the run is left: {}; `git stash show -p {commit}` shows it, `git stash apply {commit}` takes it back",
+        one_line(&stash.message)
+    )
+}
+
+fn counted_stashes(count: usize) -> String {
+    match count {
+        1 => "1 stash was".to_owned(),
+        count => format!("{count} stashes were"),
+    }
+}
+
+fn short(commit: &str) -> &str {
+    commit.get(..12).unwrap_or(commit)
 }
 
 /// A path as the user types it in the work tree.

@@ -37,6 +37,7 @@ pub(super) fn as_template(kind: PlanKind, story_state: Option<&StoryState>, brie
         background: &[],
         before: None,
         confined: AgentConfinement::No,
+        shares_stashes: false,
         has_tools: false,
     };
     // Braces in a file name do not form a placeholder.
@@ -177,6 +178,12 @@ fn write_sent_back(draft: &mut Draft, input: &PromptInput<'_>, task: &str) {
 ///
 /// No line of the prompt begins with one of these phrases, so an agent that repeats its prompt makes no statement.
 pub(super) fn write_last_words(draft: &mut Draft, input: &PromptInput<'_>) {
+    if input.shares_stashes {
+        draft.push_own(
+            "Other work trees of this repository have the same stashes: do not use `git stash`, which may give you the work \
+             of another plan; commit instead.\n",
+        );
+    }
     draft.push_own(match input.confined {
         AgentConfinement::No => "",
         AgentConfinement::On => {

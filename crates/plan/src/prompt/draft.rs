@@ -43,6 +43,8 @@ pub struct PromptInput<'a> {
     /// The handover from the previous session; `None` if it is left out.
     pub before: Option<&'a Handover>,
     pub confined: AgentConfinement,
+    /// Whether the work tree has its stashes in common with those of other plans.
+    pub shares_stashes: bool,
     /// Whether the agent has ralph's own tools.
     pub has_tools: bool,
 }

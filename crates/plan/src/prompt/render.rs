@@ -165,6 +165,7 @@ mod tests {
             background: &[],
             before: None,
             confined: AgentConfinement::No,
+            shares_stashes: false,
             has_tools: false,
         }
     }

@@ -7,6 +7,7 @@
 use std::{
     collections::HashSet,
     fmt,
+    path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -92,6 +93,22 @@ pub(super) fn describe(left: &[Process], place: ProgramPlace) -> Vec<LeftProcess
         }
     });
     described.collect()
+}
+
+/// Whether a program of this name, or one of its subcommands, runs in one of `directories` or below; true if that cannot be
+/// told of one that runs.
+pub fn runs_below(program: &str, directories: &[PathBuf]) -> bool {
+    let is_it = |name: &str| {
+        name.strip_prefix(program)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+    };
+    let mut running = system::processes()
+        .into_iter()
+        .filter(|process| !process.ended && is_it(&process.name));
+    running.any(|process| {
+        let place = system::working_directory(process.pid);
+        place.is_none_or(|place| directories.iter().any(|directory| place.starts_with(directory)))
+    })
 }
 
 /// Joins the words of a command line, as `ps` shows them.

@@ -7,6 +7,7 @@ use std::{
         fd::{AsFd, BorrowedFd, OwnedFd},
         unix::fs::{FileTypeExt, MetadataExt},
     },
+    path::PathBuf,
     time::{Duration, Instant},
 };
 
@@ -192,6 +193,11 @@ pub(super) fn carriers(all: &[Process], marks: &[Vec<u8>]) -> Vec<Pid> {
 /// Returns the command line, arguments with a NUL after each.
 pub(super) fn command_line(pid: Pid) -> Vec<u8> {
     fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default()
+}
+
+/// Returns the working directory of a process; `None` if it may not be looked at.
+pub(super) fn working_directory(pid: Pid) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{pid}/cwd")).ok()
 }
 
 /// Returns device and inode of the pipe or socket that is a process's standard input; `None` if it is none, or may not be

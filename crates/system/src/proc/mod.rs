@@ -60,7 +60,7 @@ pub use launch::{
     Activity, ChildEnd, Confinement, ConfinementLevel, Ladder, Launch, Network, OnRefused, OutputSink, RUN_ID_VAR,
     RefusedCall, Size, Stdin, StdoutMode, StopSignal, StopSpeed,
 };
-pub use left::{LeftProcess, LeftProcesses, OnLeftRunning};
+pub use left::{LeftProcess, LeftProcesses, OnLeftRunning, runs_below};
 pub use origin::{ClientOrigin, ProcessOrigin, is_below_a_run, origin_of_client, origin_of_peer};
 pub use spawn::SpawnError;
 pub use supervisor::{GIT_AS_IT_IS, Supervisor, own_executable};

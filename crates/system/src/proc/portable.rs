@@ -8,6 +8,7 @@ use std::{
     fs::File,
     io::{self, Seek, Write},
     os::fd::{BorrowedFd, OwnedFd},
+    path::PathBuf,
     sync::{
         Arc,
         mpsc::{self, Receiver},
@@ -162,6 +163,11 @@ pub(super) fn carriers(all: &[Process], marks: &[Vec<u8>]) -> Vec<Pid> {
 pub(super) fn command_line(pid: Pid) -> Vec<u8> {
     let words = ps(&["-ww", "-o", "command=", "-p", &pid.to_string()]);
     words.split_whitespace().collect::<Vec<_>>().join("\0").into_bytes()
+}
+
+/// There is no cheap way to see a process's directory here.
+pub(super) fn working_directory(_: Pid) -> Option<PathBuf> {
+    None
 }
 
 /// There is no cheap way to see a process's standard input here.

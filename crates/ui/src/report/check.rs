@@ -9,7 +9,7 @@ use ralph_core::{
 use ralph_text::one_line;
 use ralph_words::{
     asked_in_words, counted, goal_failure_in_words, head_in_words, lost_repository_in_words, proposed_post_in_words,
-    review_in_words, stop_in_words, task_at_limit_in_words, way_back_in_words,
+    review_in_words, stash_left_in_words, stop_in_words, task_at_limit_in_words, way_back_in_words,
 };
 
 use super::RunReport;
@@ -77,6 +77,7 @@ pub(super) fn needs_person(report: &RunReport) -> Vec<String> {
         ));
     }
     needs.extend(view.head.as_ref().map(|place| one_line(&head_in_words(place))));
+    needs.extend(view.stashes.iter().map(stash_left_in_words));
     let in_state = |state| report.tasks.iter().filter(move |task| task.state == state);
     let finished = matches!(view.stop_reason(), Some(StopReason::Done { .. }));
     for task in in_state(TaskState::Blocked) {
