@@ -19,6 +19,7 @@ mod headroom;
 mod limits;
 mod one_task;
 mod pausing;
+mod plan_lines;
 mod plans;
 mod review;
 mod sessions;

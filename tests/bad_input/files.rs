@@ -7,7 +7,7 @@ use std::{
 };
 
 use nix::sys::stat::Mode;
-use ralph_core::event::{Event, StopReason};
+use ralph_core::event::{Event, Notice};
 
 use super::assert_refused;
 use crate::harness::{SOON, Sandbox, Script};
@@ -117,25 +117,26 @@ fn a_plan_of_half_a_million_tasks_is_refused_with_their_number() {
 }
 
 #[test]
-fn a_plan_that_outgrows_its_bound_during_a_run_ends_it_with_the_way_back() {
+fn a_plan_that_outgrows_its_bound_during_a_run_is_told_with_the_way_back() {
     let sandbox = Sandbox::new();
     sandbox.install(&Script::jsonl(
         "yes -- '- [ ] more' | head -n 20000 >> PLAN.md; over done",
     ));
-    let finished = sandbox.looping([] as [&str; 0]).run(SOON);
-    assert_eq!(finished.code(), Some(3), "{finished:?}");
+    let finished = sandbox.looping(["--max-iterations", "1"]).run(SOON);
+    assert_eq!(finished.code(), Some(6), "{finished:?}");
     let records = finished.records();
-    let Some(Event::RunStopped {
-        reason: StopReason::PlanInvalid { why },
-        hints,
-        ..
-    }) = records.last().map(|record| &record.event)
-    else {
+    let Some(Event::RunStopped { hints, .. }) = records.last().map(|record| &record.event) else {
         panic!("{finished:?}");
     };
+    let told = records.iter().find_map(|record| match &record.event {
+        Event::Noticed {
+            notice: Notice::PlanUnreadable { why },
+        } => Some(why.to_string()),
+        _ => None,
+    });
     assert!(
-        why.contains("the plan has 20,002 tasks; the maximum is 10,000"),
-        "{why}"
+        told.is_some_and(|why| why.contains("the plan has 20,002 tasks; the maximum is 10,000")),
+        "{finished:?}"
     );
     let hints: Vec<String> = hints.iter().map(ralph_words::hint_in_words).collect();
     assert!(hints.iter().any(|hint| hint.contains("ralph restore 1")), "{hints:?}");

@@ -97,16 +97,16 @@ fn lies() -> Vec<VandalScenario> {
         jsonl(
             "deletes the plan",
             "rm PLAN.md; over \"$(promise)\"",
-            3,
-            1,
-            "PlanInvalid",
+            7,
+            7,
+            "BreakerOpen",
         ),
         jsonl(
             "empties the plan",
             ": > PLAN.md; over \"$(promise)\"",
-            3,
-            1,
-            "PlanInvalid",
+            7,
+            7,
+            "BreakerOpen",
         ),
         jsonl(
             "takes open tasks out of the plan",

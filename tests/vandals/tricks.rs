@@ -116,16 +116,16 @@ fn replaced_plans() -> Vec<VandalScenario> {
         jsonl(
             name,
             &format!("rm PLAN.md; {how}; over \"$(promise)\""),
-            3,
-            1,
-            "PlanInvalid",
+            7,
+            7,
+            "BreakerOpen",
         )
     };
     let unreadable = if nix::unistd::geteuid().is_root() {
         // root can read every file.
         (7, 6, "BreakerOpen")
     } else {
-        (3, 1, "PlanInvalid")
+        (7, 7, "BreakerOpen")
     };
     vec![
         replaced("puts a pipe in the plan's place", "mkfifo PLAN.md"),
@@ -168,9 +168,9 @@ fn replaced_plans() -> Vec<VandalScenario> {
         jsonl(
             "deletes the whole project",
             "find . -mindepth 1 -maxdepth 1 -exec rm -rf {} +; over \"$(promise)\"",
-            3,
-            1,
-            "PlanInvalid",
+            7,
+            7,
+            "BreakerOpen",
         ),
     ]
 }
