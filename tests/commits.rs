@@ -118,7 +118,8 @@ fn without_a_branch_nothing_is_committed_and_it_is_told_once() {
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     assert_eq!(sandbox.git(["rev-parse", "HEAD"]), head);
     let told = "What the agent left is not committed: no branch is checked out. The next iteration tries again.";
-    assert_eq!(warnings(&sandbox.journal()), [told]);
+    let detached = "HEAD is detached; commits made here are on no branch";
+    assert_eq!(warnings(&sandbox.journal()), [detached, told]);
 }
 
 #[test]
