@@ -179,7 +179,7 @@ fn floods_are_no_lines_of_a_runner_and_end_before_its_patterns() {
         "1234567\n-5\n",
         "........\n",
         "====\n****\n",
-        "aaaa bbbb\ncccc\n",
+        "aaaabbbb\ncccc\n",
         "é\n",
         "{}[]\n",
     ] {
