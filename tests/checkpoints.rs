@@ -1,6 +1,7 @@
 //! Checkpoints of the real binary: when they are made, what they contain, and what a restore leaves alone.
 
 mod collections;
+mod nested;
 mod places;
 mod processes;
 mod reviews;

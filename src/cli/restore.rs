@@ -27,7 +27,7 @@ use crate::{
     ui::{
         Presentation,
         headless::OutputFormat,
-        restorer::{self, refuse_while_working, restored_in_words},
+        restorer::{self, nested_in_words, refuse_while_working, restored_in_words},
     },
 };
 
@@ -245,6 +245,9 @@ fn in_words(restored: &RestoreResult, named: Option<&str>) -> String {
     };
     each("wrote  ", &restored.written);
     each("deleted", &restored.deleted);
+    for line in nested_in_words(restored) {
+        writeln!(text, "{line}").expect("a string takes every write");
+    }
     for notice in &restored.notices {
         writeln!(text, "warning: {notice}").expect("a string takes every write");
     }

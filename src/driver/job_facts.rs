@@ -1,5 +1,7 @@
 //! The facts about the state of the loop that the work around an iteration needs.
 
+use std::path::PathBuf;
+
 use ralph_core::{
     event::{Checkpoint, Claim, Outcome, PlanSnapshot, SteeringId, SteeringKind},
     machine::{LoopState, Statement},
@@ -72,6 +74,8 @@ pub(super) struct SettleJob {
     pub(super) tests_asked: Option<String>,
     /// The agent's reason for changing them.
     pub(super) tests_why: Option<String>,
+    /// Files that the agent says it has changed.
+    pub(super) reported_files: Vec<PathBuf>,
     /// The task that the iteration worked on.
     pub(super) task: Option<String>,
     pub(super) comments: CommentsBefore,
@@ -153,6 +157,7 @@ impl SettleJob {
             done_file,
             plan: (*state.view.plan).clone(),
             is_review: !state.view.role.is_work(),
+            reported_files: state.internal.reported_files.iter().map(PathBuf::from).collect(),
             so_far: RunSoFar::new(state),
             tests_may_change: may_change_tests(state, |allowed| Some(allowed) == task),
             tests_asked: asked.and_then(|asked| asked.request.diff.clone()),

@@ -11,14 +11,14 @@ use std::{
 
 use ralph_core::{
     event::{
-        Changes, Checkpoint, Claim, IterationCommit, List, LowDisk, Notice, PlanSnapshot, RestoreMoment, RunId,
+        Checkpoint, Claim, Elsewhere, IterationCommit, List, LowDisk, Notice, PlanSnapshot, RestoreMoment, RunId,
         SteeringKind, TestsChange,
     },
     machine::{FoundTests, Preparation, Refusal, Settlement, Statement, Verification},
 };
 use ralph_gate::guard::GuardError;
 use ralph_git::{
-    Moment, Repository,
+    CountedChanges, Moment, Repository,
     fingerprint::{FingerprintHistory, fingerprint},
 };
 use ralph_plan::{
@@ -38,6 +38,7 @@ use ralph_system::{
 use ralph_text::with_causes;
 
 use super::{
+    after_work::{AfterWork, unseen},
     autorun::Autorun,
     clock::random_share,
     comments::CommentedFiles,
@@ -240,7 +241,12 @@ impl JobContext {
         claims.extend(&job.stated.claims);
         // Before the checkpoint, which then has the commit as its HEAD.
         let committed = self.commit(job, &mut notices);
-        let (checkpoint, changes, totals) = self.checkpoint_after(job, &mut notices);
+        let AfterWork {
+            checkpoint,
+            changes,
+            totals,
+            nested,
+        } = self.checkpoint_after(job, &mut notices);
         let known: Vec<&Checkpoint> = job.before.iter().chain(&job.so_far.first).collect();
         let lost = places::lost(self.repository.as_ref(), &known, checkpoint.as_ref(), changes);
         self.tell_mixed(job, checkpoint.as_ref(), &mut notices);
@@ -284,6 +290,10 @@ impl JobContext {
             checkpoint,
             changes,
             totals,
+            elsewhere: Elsewhere {
+                nested,
+                unseen: unseen(self.repository.as_ref(), self.paths.project(), &job.reported_files),
+            },
             undone,
             committed,
             lost,
@@ -540,22 +550,17 @@ impl JobContext {
     }
 
     /// Makes the checkpoint and counts the changes of the iteration and of the run.
-    fn checkpoint_after(
-        &self,
-        job: &SettleJob,
-        notices: &mut Vec<Notice>,
-    ) -> (Option<Checkpoint>, Option<Changes>, Option<Changes>) {
+    fn checkpoint_after(&self, job: &SettleJob, notices: &mut Vec<Notice>) -> AfterWork {
         let mut since: Vec<&Checkpoint> = job.before.iter().chain(&job.so_far.first).collect();
         since.dedup();
         let Some((checkpoint, counted)) = self.checkpoint_since(job.iteration, Moment::After, &since, notices) else {
-            return (None, None, None);
+            return AfterWork::default();
         };
         let changes = |from: &Option<Checkpoint>| {
             let index = since.iter().position(|since| from.as_ref() == Some(since))?;
-            counted.get(index).copied()
+            counted.get(index)
         };
-        let (changes, totals) = (changes(&job.before), changes(&job.so_far.first));
-        (Some(checkpoint), changes, totals)
+        AfterWork::new(checkpoint, changes(&job.before), changes(&job.so_far.first))
     }
 
     /// Makes a checkpoint and counts the changes since earlier ones. The counts are empty if counting fails.
@@ -565,7 +570,7 @@ impl JobContext {
         moment: Moment,
         since: &[&Checkpoint],
         notices: &mut Vec<Notice>,
-    ) -> Option<(Checkpoint, Vec<Changes>)> {
+    ) -> Option<(Checkpoint, Vec<CountedChanges>)> {
         let repository = self.repository.as_ref()?;
         let taken = repository.checkpoint_since(&self.run, iteration, moment, since);
         // git runs filters from its configuration, which an agent can write, and a filter can kill git's guard.

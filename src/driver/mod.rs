@@ -3,6 +3,7 @@
 //! One task owns everything. This module does not decide: the machine interprets inputs, and other modules do the work
 //! of effects, whose results come back as inputs.
 
+mod after_work;
 mod agent_commands;
 mod autorun;
 mod awake;

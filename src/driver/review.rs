@@ -124,7 +124,12 @@ impl ReviewContext<'_> {
         // As after a checkpoint: git may have run programs that an agent has configured.
         self.supervisor.end_orphans();
         match restored {
-            Ok(_) => {
+            Ok(restored) => {
+                let left = restored.nested.iter().filter_map(|nested| {
+                    let left = nested.left.as_ref()?;
+                    Some(Notice::warning(format!("{}: {left}.", nested.path.display())))
+                });
+                notices.extend(left);
                 let (files, more) = List::with_rest(files.iter().map(Text::from).collect());
                 notices.push(Notice::ReviewChangesUndone { iteration, files, more });
                 true

@@ -1,6 +1,9 @@
 //! Restores the files of a project to a checkpoint of a run: for `ralph restore`, and for a screen.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use ralph_core::event::RunId;
 use ralph_git::{CheckpointPosition, GitError, Moment, NoRepository, Repository, RestoreResult};
@@ -9,7 +12,7 @@ use ralph_state::{
     store::{lock, paths::ProjectPaths},
 };
 use ralph_system::proc::Supervisor;
-use ralph_text::with_causes;
+use ralph_text::{escape_name, with_causes};
 use ralph_ui::tui::{RestoreTarget, Restorer};
 use ralph_words::counted;
 use thiserror::Error;
@@ -105,11 +108,32 @@ pub(crate) fn restore(
 
 /// `3 files written, 1 deleted`; what did not happen is left out.
 pub(crate) fn restored_in_words(restored: &RestoreResult) -> String {
-    let written = format!("{} written", counted(restored.written.len() as u64, "file"));
-    match restored.deleted.len() {
+    let nested = || restored.nested.iter();
+    let written = restored.written.len() + nested().map(|nested| nested.written.len()).sum::<usize>();
+    let deleted = restored.deleted.len() + nested().map(|nested| nested.deleted.len()).sum::<usize>();
+    let written = format!("{} written", counted(written as u64, "file"));
+    match deleted {
         0 => written,
         deleted => format!("{written}, {deleted} deleted"),
     }
+}
+
+/// What was done in repositories inside the project, and what is left to do there, a line for each.
+pub(crate) fn nested_in_words(restored: &RestoreResult) -> Vec<String> {
+    let mut lines = Vec::new();
+    for nested in &restored.nested {
+        let path = |path: &Path| escape_name(&path.to_string_lossy());
+        let files = |what: &str, files: &[PathBuf]| {
+            let line = |file: &PathBuf| format!("{}: {what} {}", path(&nested.path), path(file));
+            files.iter().map(line).collect::<Vec<_>>()
+        };
+        lines.extend(files("wrote", &nested.written));
+        lines.extend(files("deleted", &nested.deleted));
+        let head = nested.moved.as_ref().map(|commit| format!("checked out {commit}"));
+        let said = head.into_iter().chain(nested.left.clone());
+        lines.extend(said.map(|said| format!("{}: {}", path(&nested.path), escape_name(&said))));
+    }
+    lines
 }
 
 /// The restores that a screen of `run` asks for, one at a time.
@@ -128,6 +152,7 @@ pub(super) fn restorer(paths: &ProjectPaths, run: &RunId, include: Vec<String>, 
             .map_err(|error| with_causes(&error))?;
         let said = [restored_in_words(&restored)]
             .into_iter()
+            .chain(nested_in_words(&restored))
             .chain(restored.notices.clone());
         Ok(said.collect::<Vec<_>>().join(". "))
     })

@@ -23,6 +23,10 @@ pub enum Hint {
     SeeDiff {
         iteration: u32,
     },
+    /// The agent wrote only what no checkpoint has: a file outside of the project, by its whole path, or an ignored one.
+    WorkUnseen {
+        file: Text,
+    },
     /// Look at the output of the goal, which fails the same way each time.
     SeeGoal {
         goal: Text,

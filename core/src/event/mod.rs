@@ -41,6 +41,7 @@ mod text_tests;
 mod trial;
 mod wait;
 mod window;
+mod work;
 
 use std::{fmt, path::PathBuf};
 
@@ -97,6 +98,7 @@ pub use text::{BoundedText, List, Tail, Text};
 pub use trial::Trial;
 pub use wait::{Wait, WaitCause, WaitEnd};
 pub use window::{Headroom, UsageWindow, WindowHold, WindowKind, WindowPace, WindowSample};
+pub use work::{Changes, Checkpoint, Elsewhere, IterationCommit, NestedWork, RepositoryChange};
 
 /// Maximum size of a user message, in bytes. Messages are never cut.
 pub const MESSAGE_CAP_BYTES: usize = 64 * 1024;
@@ -270,6 +272,8 @@ pub enum Event {
         /// ralph's commit of what the agent left uncommitted. The checkpoint has it as its HEAD.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         committed: Option<IterationCommit>,
+        #[serde(default, skip_serializing_if = "Elsewhere::is_empty")]
+        elsewhere: Elsewhere,
     },
     /// The agent's statement about its own work, read from its complete last message at the end of the turn and from
     /// the file it left. It is judged when the result of the iteration has been examined, and replaces earlier
@@ -665,16 +669,6 @@ pub enum Event {
         /// Its type in that version.
         name: String,
     },
-}
-
-/// Differences between two points, including untracked files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-pub struct Changes {
-    pub commits: u32,
-    pub files: u32,
-    pub added: u64,
-    pub removed: u64,
 }
 
 /// How an iteration ended, as the loop sees it.

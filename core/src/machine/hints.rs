@@ -2,7 +2,8 @@
 
 use crate::{
     event::{
-        Breakdown, BreakerCause, Finding, Hint, ProblemClass, ProblemKind, Proof, RestoreMoment, StopReason, Text, clip,
+        Breakdown, BreakerCause, Changes, Finding, Hint, ProblemClass, ProblemKind, Proof, RestoreMoment, StopReason,
+        Text, clip,
     },
     run::MessageState,
 };
@@ -76,8 +77,15 @@ fn for_reason(state: &LoopState, reason: &StopReason) -> Vec<Hint> {
             why: BreakerCause::SameGoalFailure { goal, .. },
         } => vec![Hint::SeeGoal { goal: goal.clone() }, Hint::StartAgain],
         StopReason::BreakerOpen { .. } => {
-            let iteration = state.view.iterations.number;
-            vec![Hint::SeeDiff { iteration }, Hint::StartAgain]
+            let latest = state.view.iterations.latest_work();
+            let unseen = latest.filter(|latest| latest.changes.unwrap_or_default() == Changes::default());
+            let first = match unseen.and_then(|latest| latest.elsewhere.unseen.first()) {
+                Some(file) => Hint::WorkUnseen { file: file.clone() },
+                None => Hint::SeeDiff {
+                    iteration: state.view.iterations.number,
+                },
+            };
+            vec![first, Hint::StartAgain]
         }
         StopReason::Blocked { .. } => vec![Hint::Answer],
         StopReason::AgentFailed { problem, .. } if problem.finding == Some(Finding::NoLiveChannel) => {

@@ -21,6 +21,9 @@ use super::{
     windows::Windows,
 };
 
+/// Most files that an agent reports and that are looked at.
+const REPORTED_FILES: usize = 100;
+
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct InternalState {
     /// The token that claims completion.
@@ -67,6 +70,8 @@ pub struct InternalState {
     pub prompted: Vec<SteeringId>,
     /// Whether the user has set a task aside, or taken one back, while the prompt was being written.
     pub prompt_outdated: bool,
+    /// Files that the agent says it has changed in the latest session, at most so many as are looked at.
+    pub reported_files: BTreeSet<String>,
     /// The last message of the latest session that wrote one.
     pub last_message: Option<LastMessage>,
     /// Feedback about the last iteration, for the next prompt.
@@ -321,6 +326,7 @@ impl InternalState {
         self.refusals = 0;
         self.verdict = None;
         self.asked = None;
+        self.reported_files.clear();
         self.stated = Statement::default();
     }
 
@@ -460,6 +466,11 @@ impl InternalState {
 
     fn take_signal(&mut self, view: &RunView, signal: &AgentSignal) {
         self.budget.take(signal, self.importance(signal));
+        if let AgentSignal::FileChanged { path, .. } = signal
+            && self.reported_files.len() < REPORTED_FILES
+        {
+            self.reported_files.insert(path.clone());
+        }
         if let (AgentSignal::ToolStarted { .. }, Some(steps)) = (signal, &mut self.steps) {
             *steps += 1;
         }

@@ -115,7 +115,7 @@ use std::path::PathBuf;
 
 use crate::event::{
     AgentCall, AgentSignal, AgentStatus, BackgroundCommand, BackgroundProgress, BackgroundResult, Changes, Checkpoint,
-    Claim, CommentAnswer, CommentPlace, Day, GoalResult, IterationCommit, LostRepository, LowDisk, Notice,
+    Claim, CommentAnswer, CommentPlace, Day, Elsewhere, GoalResult, IterationCommit, LostRepository, LowDisk, Notice,
     PermissionRequest, PlacedComment, PlanSnapshot, PostResult, RequestedBy, Requester, ReviewAnswer, Ruling, Settings,
     Spent, SteeringId, TestsChange, Trial, TriedMutant, UnreadLines, UserCommand, WindowSample,
 };
@@ -345,6 +345,7 @@ pub struct Settlement {
     pub checkpoint: Option<Checkpoint>,
     pub changes: Option<Changes>,
     pub totals: Option<Changes>,
+    pub elsewhere: Elsewhere,
     /// Whether the changes of a reviewer were undone.
     pub undone: bool,
     /// The commit of what the agent left uncommitted.
@@ -385,6 +386,7 @@ impl Settlement {
             checkpoint: None,
             changes: None,
             totals: None,
+            elsewhere: Elsewhere::default(),
             undone: false,
             committed: None,
             lost: None,

@@ -33,6 +33,7 @@ pub(super) fn settled(decision: &mut StepDecision, now_ms: u64, iteration: u32, 
         progress: None,
         undone: found.undone,
         committed: None,
+        elsewhere: found.elsewhere.clone(),
     });
     if let Some(lost) = &found.lost {
         return repository_lost(decision, lost);

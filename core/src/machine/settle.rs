@@ -52,6 +52,7 @@ pub(super) fn settled(decision: &mut StepDecision, now_ms: u64, iteration: u32, 
         progress,
         undone: false,
         committed: found.committed.clone(),
+        elsewhere: found.elsewhere.clone(),
     });
     for claim in &found.claims {
         decision.push(Event::ClaimMade {

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::event::{
-    AgentStatus, Changes, Checkpoint, Claim, ConfidencePart, Denial, GoalResult, IterationCommit, Missing, Outcome,
-    ReviewResult, Role, Trial, TriedMutant, Usage,
+    AgentStatus, Changes, Checkpoint, Claim, ConfidencePart, Denial, Elsewhere, GoalResult, IterationCommit, Missing,
+    Outcome, ReviewResult, Role, Trial, TriedMutant, Usage,
 };
 
 /// A session and its result.
@@ -35,6 +35,9 @@ pub struct Iteration {
     /// Unknown if the agent did not report it.
     pub usage: Usage,
     pub changes: Option<Changes>,
+    /// What it did elsewhere than in the files of the project's own repository.
+    #[serde(default, skip_serializing_if = "Elsewhere::is_empty")]
+    pub elsewhere: Elsewhere,
     /// Whether it made progress; `None` if unknown.
     pub progress: Option<bool>,
     /// Whether its changes were undone.
@@ -84,6 +87,7 @@ impl Iteration {
     pub(super) fn shorten(&mut self) {
         self.vanished = Vec::new();
         self.added = Vec::new();
+        self.elsewhere = Elsewhere::default();
         self.look.confidence_parts = Vec::new();
         self.look.refused = Vec::new();
         if let Some(review) = &mut self.review {

@@ -107,6 +107,7 @@ impl Iterations {
                 progress,
                 undone,
                 committed,
+                elsewhere,
                 ..
             } => {
                 if let Some(found) = self.numbered_mut(*iteration) {
@@ -114,6 +115,7 @@ impl Iterations {
                     found.committed.clone_from(committed);
                     found.after.clone_from(checkpoint);
                     found.changes = *changes;
+                    found.elsewhere.clone_from(elsewhere);
                     found.progress = *progress;
                 }
             }
@@ -266,8 +268,8 @@ mod tests {
     use super::*;
     use crate::{
         event::{
-            AgentStatus, Changes, Checkpoint, ConfidencePart, Denial, Evidence, IterationCommit, Missing, Problem,
-            ProblemKind, RequestedBy, ReviewResult, SessionId,
+            AgentStatus, Changes, Checkpoint, ConfidencePart, Denial, Elsewhere, Evidence, IterationCommit, Missing,
+            Problem, ProblemKind, RequestedBy, ReviewResult, SessionId,
         },
         testing::{goal_checked, iteration_ended, iteration_started},
     };
@@ -357,6 +359,10 @@ mod tests {
             commit: "c1".to_owned(),
             files: 2,
         });
+        let elsewhere = Elsewhere {
+            unseen: vec!["/elsewhere".into()].into(),
+            ..Elsewhere::default()
+        };
         let changes = Some(Changes {
             files: 3,
             ..Changes::default()
@@ -369,6 +375,7 @@ mod tests {
             progress: Some(true),
             undone: true,
             committed: committed.clone(),
+            elsewhere: elsewhere.clone(),
         };
         let edited = |vanished: &str, added: &str| Event::PlanEdited {
             iteration: 1,
@@ -391,6 +398,7 @@ mod tests {
             (left.progress, left.undone, &left.committed),
             (Some(true), true, &committed)
         );
+        assert_eq!(left.elsewhere, elsewhere);
         assert_eq!(
             (&left.vanished[..], &left.added[..]),
             (

@@ -1,10 +1,10 @@
 use super::*;
 use crate::event::{
     AgentSignal, BreakerCause, BreakerState, CancelReason, Changes, Checkpoint, Claim, ConfidencePart, ConfirmedBy,
-    Day, Delivery, Denial, Event, Evidence, Exit, Flaky, Goal, GoalFailure, GoalResult, Hint, IterationCommit, Level,
-    Missing, Notice, Outcome, PausedBy, PlanChange, PlanSnapshot, PlanTask, Problem, ProblemKind, Proof, Record,
-    RequestedBy, Role, RunId, SessionId, Settings, Spent, SteeringId, SteeringKind, StopReason, StopRequest,
-    TestCounts, Totals, Trial, Usage, Wait, WaitCause, WaitEnd,
+    Day, Delivery, Denial, Elsewhere, Event, Evidence, Exit, Flaky, Goal, GoalFailure, GoalResult, Hint,
+    IterationCommit, Level, Missing, Notice, Outcome, PausedBy, PlanChange, PlanSnapshot, PlanTask, Problem,
+    ProblemKind, Proof, Record, RequestedBy, Role, RunId, SessionId, Settings, Spent, SteeringId, SteeringKind,
+    StopReason, StopRequest, TestCounts, Totals, Trial, Usage, Wait, WaitCause, WaitEnd,
 };
 use crate::testing::{Dice, goal_checked, iteration_started, through_json, through_snapshots};
 
@@ -291,6 +291,7 @@ impl Chaos {
                     commit: "c0".to_owned(),
                     files: 2,
                 }),
+                elsewhere: Elsewhere::default(),
             },
             16 => Event::ClaimMade {
                 iteration,

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::{
     event::{
-        AgentSignal, AnswerPlace, AnsweredAsk, BreakerCause, ConfirmedBy, Event, Goal, GoalResult, Hint, KnownFailures,
-        LimitKind, PlanChange, PlanSnapshot, PlanTask, Proof, RequestedBy, ReviewSettings, ReviewWhen, Role, Settings,
-        SteeringId, SteeringKind, StopReason, TestCounts, TestsChange, Totals, Wait, WaitCause, WaitEnd, Worker,
+        AgentSignal, AnswerPlace, AnsweredAsk, BreakerCause, ConfirmedBy, Elsewhere, Event, Goal, GoalResult, Hint,
+        KnownFailures, LimitKind, PlanChange, PlanSnapshot, PlanTask, Proof, RequestedBy, ReviewSettings, ReviewWhen,
+        Role, Settings, SteeringId, SteeringKind, StopReason, TestCounts, TestsChange, Totals, Wait, WaitCause,
+        WaitEnd, Worker,
     },
     testing::{goal_checked, iteration_ended, iteration_started, question_asked},
 };
@@ -69,6 +70,7 @@ fn settled(iteration: u32, progress: bool) -> Event {
         progress: Some(progress),
         undone: false,
         committed: None,
+        elsewhere: Elsewhere::default(),
     }
 }
 

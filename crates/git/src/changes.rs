@@ -4,7 +4,9 @@ use std::thread;
 
 use ralph_core::event::{Changes, Checkpoint};
 
-use super::{CountedChanges, GitError, Repository, scoped_task::ScopedTask};
+use super::{
+    CountedChanges, GitError, NestedChanges, Repository, nested::NestedRepositories, process, scoped_task::ScopedTask,
+};
 
 /// The files and lines that differ between two trees.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,25 +25,36 @@ impl Repository {
     /// # Errors
     /// [`GitError::Refused`] when a checkpoint is gone.
     pub fn changes(&self, from: &Checkpoint, to: &Checkpoint) -> Result<Changes, GitError> {
-        let counted = self.count_changes(&[from], &to.tree, to.head.as_deref())?;
-        Ok(counted.into_iter().next().unwrap_or_default())
+        let state = self.lock();
+        let counted = self.count_changes(&[from], &to.tree, to.head.as_deref(), &state.nested)?;
+        Ok(counted.into_iter().next().unwrap_or_default().changes)
     }
 
     /// Counts the changes from each of several checkpoints to a tree and a HEAD.
     ///
     /// # Errors
     /// As [`Repository::changes`].
-    pub(super) fn count_changes(&self, since: &[&Checkpoint], tree: &str, head: Option<&str>) -> CountedChanges {
+    pub(super) fn count_changes(
+        &self,
+        since: &[&Checkpoint],
+        tree: &str,
+        head: Option<&str>,
+        nested: &NestedRepositories,
+    ) -> Result<Vec<CountedChanges>, GitError> {
         let count_commits = || {
             let commits = since.iter().map(|from| self.count_commits(from.head.as_deref(), head));
             commits.collect::<Result<Vec<u32>, _>>()
         };
         let (lines, commits) = thread::scope(|threads| {
             let commits = ScopedTask::start(threads, &count_commits);
-            (self.count_lines(since, tree), commits.result())
+            (self.count_lines(since, tree, nested), commits.result())
         });
         let each = lines?.into_iter().zip(commits?);
-        Ok(each.map(|(lines, commits)| Changes { commits, ..lines }).collect())
+        let counted = each.map(|(mut lines, commits)| {
+            lines.changes.commits = lines.changes.commits.saturating_add(commits);
+            lines
+        });
+        Ok(counted.collect())
     }
 
     /// Counts the commits that `to` reaches and `from` does not. An orphan branch has no commit.
@@ -87,11 +100,16 @@ impl Repository {
     }
 
     /// Counts the differences between the trees of some checkpoints and `tree`.
-    fn count_lines(&self, since: &[&Checkpoint], tree: &str) -> Result<Vec<Changes>, GitError> {
+    fn count_lines(
+        &self,
+        since: &[&Checkpoint],
+        tree: &str,
+        nested: &NestedRepositories,
+    ) -> Result<Vec<CountedChanges>, GitError> {
         let differing = since.iter().filter(|from| from.tree != tree);
         let pairs: String = differing.map(|from| format!("{} {tree}\n", from.tree)).collect();
         if pairs.is_empty() {
-            return Ok(vec![Changes::default(); since.len()]);
+            return Ok(vec![CountedChanges::default(); since.len()]);
         }
         let args = [
             "diff-tree",
@@ -104,15 +122,22 @@ impl Repository {
             "--no-textconv",
         ];
         let output = self.git().args(args).input(pairs.into_bytes()).run()?;
-        let counted = read_lines(&output.stdout).ok_or_else(|| output.unexpected())?;
+        // Of a repository inside, git counts the line with its commit.
+        let is_file = |path: &[u8]| !nested.had(&process::path(path));
+        let counted = read_lines(&output.stdout, is_file).ok_or_else(|| output.unexpected())?;
         let changes_from = |from: &&Checkpoint| {
             if from.tree == tree {
-                return Ok(Changes::default());
+                return Ok(CountedChanges::default());
             }
             let lines = counted.iter().find(|lines| lines.from == from.tree && lines.to == tree);
-            lines.map(|lines| lines.changes).ok_or_else(|| GitError::Refused {
+            let lines = lines.ok_or_else(|| GitError::Refused {
                 command: format!("git diff-tree {} {tree}", from.tree),
                 said: "one of them cannot be read".to_owned(),
+            })?;
+            let nested = self.count_nested(nested, &from.tree, tree)?;
+            Ok(CountedChanges {
+                changes: nested.iter().map(NestedChanges::counted).fold(lines.changes, sum),
+                nested,
             })
         };
         since.iter().map(changes_from).collect()
@@ -121,7 +146,8 @@ impl Repository {
 
 /// Parses the output of `git diff-tree`: for each pair of trees, their names and a line end, then the differing files
 /// as `added TAB removed TAB path NUL`. A rename has an empty path, then two paths, each with a NUL.
-fn read_lines(output: &[u8]) -> Option<Vec<LineCounts>> {
+/// Only files for which `is_file` holds are counted.
+fn read_lines(output: &[u8], is_file: impl Fn(&[u8]) -> bool) -> Option<Vec<LineCounts>> {
     let mut all: Vec<LineCounts> = Vec::new();
     let mut rest = output;
     while !rest.is_empty() {
@@ -132,15 +158,27 @@ fn read_lines(output: &[u8]) -> Option<Vec<LineCounts>> {
         }
         let changes = &mut all.last_mut()?.changes;
         let mut fields = take_item(&mut rest)?.splitn(3, |&byte| byte == b'\t');
-        changes.added += number(fields.next()?)?;
-        changes.removed += number(fields.next()?)?;
-        changes.files += 1;
-        if fields.next()?.is_empty() {
+        let (added, removed, path) = (number(fields.next()?)?, number(fields.next()?)?, fields.next()?);
+        if path.is_empty() {
             take_item(&mut rest)?;
             take_item(&mut rest)?;
+        } else if !is_file(path) {
+            continue;
         }
+        changes.added += added;
+        changes.removed += removed;
+        changes.files += 1;
     }
     Some(all)
+}
+
+fn sum(one: Changes, other: Changes) -> Changes {
+    Changes {
+        commits: one.commits.saturating_add(other.commits),
+        files: one.files.saturating_add(other.files),
+        added: one.added.saturating_add(other.added),
+        removed: one.removed.saturating_add(other.removed),
+    }
 }
 
 /// Takes a line with the names of two trees; `None` if a file comes next, whose line has a tab.
@@ -191,14 +229,14 @@ mod tests {
             },
         };
         let expected = [lines("a", 3, 4, 2), lines("c", 0, 0, 0), lines("d", 1, 1, 0)];
-        assert_eq!(read_lines(output).unwrap(), expected);
+        assert_eq!(read_lines(output, |_| true).unwrap(), expected);
     }
 
     #[test]
     fn other_output_is_not_guessed_at() {
-        assert_eq!(read_lines(b"a b\n1\t2\0"), None);
-        assert_eq!(read_lines(b"a b\n1\t2\t\0old\0"), None);
-        assert_eq!(read_lines(b"1\t2\tno pair\0"), None);
-        assert_eq!(read_lines(b"a b"), None);
+        assert_eq!(read_lines(b"a b\n1\t2\0", |_| true), None);
+        assert_eq!(read_lines(b"a b\n1\t2\t\0old\0", |_| true), None);
+        assert_eq!(read_lines(b"1\t2\tno pair\0", |_| true), None);
+        assert_eq!(read_lines(b"a b", |_| true), None);
     }
 }

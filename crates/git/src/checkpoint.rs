@@ -9,16 +9,19 @@ use std::{
 use ralph_core::event::{Checkpoint, RunId};
 
 use super::{
-    CountedChanges, GitError, Moment, NewCheckpoint, Repository, blocking_file, process::Git, scoped_task::ScopedTask,
-    state::RepositoryState,
+    CountedChanges, GitError, Moment, NewCheckpoint, Repository, blocking_file, nested::NestedRepositories,
+    process::Git, scoped_task::ScopedTask, state::RepositoryState, survey::OmissionReason,
 };
 
 /// The author and committer of checkpoints.
-const NAME: &str = "ralph";
-const EMAIL: &str = "ralph@localhost";
+pub(super) const NAME: &str = "ralph";
+pub(super) const EMAIL: &str = "ralph@localhost";
 
 /// Attempts at a checkpoint whose objects git garbage-collects in the meantime.
 const ATTEMPTS: u32 = 3;
+
+/// A new checkpoint, and the changes since earlier ones, in their order.
+type TakenCheckpoint = (NewCheckpoint, Result<Vec<CountedChanges>, GitError>);
 
 /// Reference and message of a checkpoint.
 #[derive(Debug, Clone, Copy)]
@@ -30,11 +33,11 @@ pub(super) struct CheckpointName<'a> {
 /// The present files, as ralph's index has them.
 #[derive(Debug)]
 pub(super) struct RecordedFiles {
-    head: Option<String>,
-    branch: Option<String>,
+    pub(super) head: Option<String>,
+    pub(super) branch: Option<String>,
     /// Whether ralph's index may differ from the previous checkpoint.
-    is_changed: bool,
-    notices: Vec<String>,
+    pub(super) is_changed: bool,
+    pub(super) notices: Vec<String>,
 }
 
 impl Repository {
@@ -60,7 +63,7 @@ impl Repository {
         n: u32,
         moment: Moment,
         since: &[&Checkpoint],
-    ) -> Result<(NewCheckpoint, CountedChanges), GitError> {
+    ) -> Result<TakenCheckpoint, GitError> {
         let name = CheckpointName {
             reference: &reference(run, n, moment),
             message: &format!("ralph {run}: {moment} iteration {n}"),
@@ -89,7 +92,7 @@ impl Repository {
         &self,
         name: CheckpointName,
         since: &[&Checkpoint],
-    ) -> Result<(NewCheckpoint, CountedChanges), GitError> {
+    ) -> Result<TakenCheckpoint, GitError> {
         let mut state = self.lock();
         let mut attempts = 0;
         loop {
@@ -116,8 +119,8 @@ impl Repository {
         &self,
         state: &mut RepositoryState,
         name: CheckpointName,
-        taken: (NewCheckpoint, CountedChanges),
-    ) -> Result<(NewCheckpoint, CountedChanges), GitError> {
+        taken: TakenCheckpoint,
+    ) -> Result<TakenCheckpoint, GitError> {
         let Err(error) = self.outlast_collection(&taken.0.checkpoint.commit) else {
             return Ok(taken);
         };
@@ -137,11 +140,12 @@ impl Repository {
         state: &mut RepositoryState,
         name: CheckpointName,
         since: &[&Checkpoint],
-    ) -> Result<(NewCheckpoint, CountedChanges), GitError> {
+    ) -> Result<TakenCheckpoint, GitError> {
         state.finish_naming();
         self.verify(state)?;
         let files = self.record_files(state)?;
-        let (checkpoint, counted) = self.keep(state.last.take(), &files, name, since)?;
+        let (checkpoint, counted) = self.keep(state.last.take(), &state.nested, &files, name, since)?;
+        self.keep_nested(state, name.reference);
         state.latest_reference = Some((name.reference.to_owned(), checkpoint.commit.clone()));
         state.last = Some(checkpoint.clone());
         let pending = mem::take(&mut state.pending_notices);
@@ -167,17 +171,22 @@ impl Repository {
     }
 
     fn read_files(&self, state: &mut RepositoryState) -> Result<RecordedFiles, GitError> {
-        let mut is_changed = self.follow_index(state)?;
+        let mut is_changed = self.follow_index(state)? | self.drop_gone_nested(state)?;
         let (mut status, mut warnings) = self.scan()?;
         if status.changes_ignoring() && self.drop_ignored(state)? {
             is_changed = true;
             (status, warnings) = self.scan()?;
         }
         let (head, branch) = (status.head.take(), status.branch.take());
+        let nested = self.record_nested(state, &mut status)?;
         let mut work = self.sort(status, state.origin.as_ref());
-        is_changed |= !work.is_empty();
+        is_changed |= nested.is_changed || !work.is_empty();
+        for (path, why) in nested.left_out {
+            work.leave_out(OmissionReason::Nested { why }, path);
+        }
         self.update_index(&mut work)?;
         let mut notices = work.notices();
+        notices.extend(nested.notices);
         notices.append(&mut warnings);
         Ok(RecordedFiles {
             head,
@@ -192,16 +201,17 @@ impl Repository {
     fn keep(
         &self,
         last: Option<Checkpoint>,
+        nested: &NestedRepositories,
         files: &RecordedFiles,
         name: CheckpointName,
         since: &[&Checkpoint],
-    ) -> Result<(Checkpoint, CountedChanges), GitError> {
+    ) -> Result<(Checkpoint, Result<Vec<CountedChanges>, GitError>), GitError> {
         let tree = match &last {
             Some(last) if !files.is_changed => last.tree.clone(),
             Some(_) | None => self.write_tree()?,
         };
         let head = files.head.as_deref();
-        let count = || self.count_changes(since, &tree, head);
+        let count = || self.count_changes(since, &tree, head, nested);
         thread::scope(|threads| {
             let counted = ScopedTask::start(threads, &count);
             let same = last.filter(|last| last.tree == tree && last.head.as_deref() == head);
@@ -221,25 +231,30 @@ impl Repository {
 
     /// Writes a commit of a tree on HEAD.
     fn commit(&self, tree: &str, head: Option<&str>, message: &str) -> Result<Checkpoint, GitError> {
+        Ok(Checkpoint {
+            commit: self.commit_command(tree, head, message).run()?.line()?,
+            tree: tree.to_owned(),
+            head: head.map(str::to_owned),
+        })
+    }
+
+    /// Returns the command that writes a commit of ralph's.
+    pub(super) fn commit_command(&self, tree: &str, head: Option<&str>, message: &str) -> Git {
         let mut git = self.git().args(["commit-tree", "--no-gpg-sign", "-m", message, tree]);
         for person in ["AUTHOR", "COMMITTER"] {
             git = git
                 .env(&format!("GIT_{person}_NAME"), NAME)
                 .env(&format!("GIT_{person}_EMAIL"), EMAIL);
         }
-        if let Some(head) = head {
-            git = git.args(["-p", head]);
+        match head {
+            Some(head) => git.args(["-p", head]),
+            None => git,
         }
-        Ok(Checkpoint {
-            commit: git.run()?.line()?,
-            tree: tree.to_owned(),
-            head: head.map(str::to_owned),
-        })
     }
 
     /// Returns the command that sets a reference itself: a symbolic reference may have been made to lead to one of the
     /// user's.
-    fn set_reference(&self, reference: &str, commit: &str) -> Git {
+    pub(super) fn set_reference(&self, reference: &str, commit: &str) -> Git {
         self.git().args(["update-ref", "--no-deref", reference, commit])
     }
 
@@ -247,6 +262,7 @@ impl Repository {
     pub(super) fn start_over(&self, state: &mut RepositoryState) {
         state.origin = None;
         state.last = None;
+        state.nested.forget_links();
         _ = self.forget_index(); // the earlier error says more
     }
 

@@ -31,9 +31,20 @@ impl Repository {
         supervisor: &Supervisor,
     ) -> Result<(Repository, Vec<String>), NoRepository> {
         let project = project.canonicalize().map_err(|source| unreadable(project, source))?;
+        let repository = Repository::open(&project, scratch, supervisor)?;
+        if repository.root() != project {
+            refuse_home(repository.root())?;
+            repository.refuse_ignored(&project)?;
+        }
+        let notes = repository.notes(&project)?;
+        Ok((repository, notes))
+    }
+
+    /// Opens the repository that contains `project`, a path without links, whatever it holds.
+    pub(super) fn open(project: &Path, scratch: &Path, supervisor: &Supervisor) -> Result<Repository, NoRepository> {
         let scratch = scratch.canonicalize().map_err(|source| unreadable(scratch, source))?;
-        inspect_above(&project).map_err(NoRepository::Unreadable)?;
-        let (layout, id_bytes) = locate(&project, supervisor)?;
+        inspect_above(project).map_err(NoRepository::Unreadable)?;
+        let (layout, id_bytes) = locate(project, supervisor)?;
         let identities = layout.directory_identities().map_err(NoRepository::Unreadable)?;
         let mut repository = Repository {
             layout,
@@ -46,18 +57,14 @@ impl Repository {
             excluded_state: None,
             commit_counts: CommitCounts::default(),
             origin: Origin::default(),
+            depth: 0,
             agents_rights: None,
             state: Mutex::new(RepositoryState::new(identities)),
         };
-        if repository.root() != project {
-            refuse_home(repository.root())?;
-            repository.refuse_ignored(&project)?;
-        }
         // Another process's index there says nothing about the present files.
         repository.forget_index().map_err(NoRepository::Unreadable)?;
-        let notes = repository.notes(&project)?;
         repository.origin = Origin::read(&repository.layout.git_dir, repository.git());
-        Ok((repository, notes))
+        Ok(repository)
     }
 
     fn notes(&self, project: &Path) -> Result<Vec<String>, NoRepository> {
@@ -77,9 +84,6 @@ impl Repository {
             notes.push(format!(
                 "A {operation} is in progress; checkpoints hold the files as they are."
             ));
-        }
-        if self.layout.root.join(".gitmodules").exists() {
-            notes.push("Checkpoints record only the checked-out commit of each submodule.".to_owned());
         }
         Ok(notes)
     }

@@ -38,6 +38,8 @@ impl Repository {
         if is_changed {
             let add = ["update-index", "-z", "--index-info"];
             self.own_index_git().args(add).input(entries).run()?;
+            // They may be among the entries.
+            state.nested.forget_links();
         }
         if last.is_none() && !state.absent.is_empty() {
             let skip = ["update-index", "--skip-worktree", "-z", "--stdin"];
@@ -78,9 +80,7 @@ impl Repository {
             }
         }
         for file in before().filter(|file| !paths.contains(file.path)) {
-            // Mode 0 removes.
-            let nothing = format!("0 {}\t", "0".repeat(2 * self.id_bytes));
-            entries.extend([nothing.as_bytes(), file.path, b"\0"].concat());
+            entries.extend(self.removal(file.path));
         }
         entries
     }
@@ -92,6 +92,7 @@ impl Repository {
         let mut ignored: Vec<PathBuf> = nul_separated(&output.stdout).map(process::path).collect();
         let tracked = state.origin.as_ref().map(|index| index.tracked(&ignored));
         ignored.retain(|path| !tracked.as_ref().is_some_and(|tracked| tracked.contains(path)));
+        ignored.retain(|path| !state.nested.has(path));
         if ignored.is_empty() {
             return Ok(false);
         }

@@ -38,6 +38,10 @@ mod line_history;
 mod lock_files;
 mod lost;
 mod merge_commit;
+mod nested;
+mod nested_patch;
+mod nested_restore;
+mod nested_search;
 mod origin;
 mod overlay;
 mod own_references;
@@ -58,6 +62,7 @@ mod survey;
 mod take;
 #[cfg(test)]
 mod tests;
+mod unseen;
 mod user_index;
 mod work_trees;
 
@@ -68,7 +73,7 @@ use std::{
     time::Duration,
 };
 
-use ralph_core::event::{Changes, Checkpoint};
+use ralph_core::event::{Changes, Checkpoint, RepositoryChange};
 use ralph_state::store::paths::States;
 use ralph_system::proc::{Confinement, Supervisor};
 
@@ -97,6 +102,7 @@ pub use left_locks::{FoundLock, LockRemoval};
 pub use line_history::{BlamedContent, BlamedLine, HistoryState, LineOrigin};
 pub use lost::GitWorks;
 pub use merge_commit::{CommitSigning, merge_commit};
+pub use nested_restore::NestedRestore;
 pub use overlay::{below_project, below_root, changed_since_fork, overlay, range_patch};
 pub use own_references::OwnReferences;
 pub use remote::{RemoteError, RemoteRepository, remote_address};
@@ -105,6 +111,7 @@ pub use restore::{CheckpointPosition, RestoreResult, SavedCheckpoint};
 pub use shared::{REPLACEMENTS, References, changed_keys, config_file, config_text, is_moved_in_root, references};
 pub use show::{AfterCheckpoint, Commit, DiffColour, DiffDetail, IterationCheckpoints, RenderedDiff};
 pub use stashes::Stash;
+pub use unseen::unseen;
 pub use work_trees::{Branches, MergeResult, MoveResult};
 
 /// Untracked files above this size are left out of checkpoints.
@@ -128,6 +135,8 @@ pub struct Repository {
     excluded_state: Option<States>,
     commit_counts: CommitCounts,
     origin: Origin,
+    /// How many repositories it lies in that are recorded with it.
+    depth: u32,
     /// The rights of git where it runs programs that an agent may have named; `None` for all rights of the user.
     agents_rights: Option<Arc<Confinement>>,
     state: Mutex<RepositoryState>,
@@ -204,5 +213,18 @@ pub struct NewCheckpoint {
     pub notices: Vec<String>,
 }
 
-/// The changes since each of several checkpoints, in their order.
-pub type CountedChanges = Result<Vec<Changes>, GitError>;
+/// The changes since a checkpoint.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CountedChanges {
+    /// Those of repositories inside the work tree included.
+    pub changes: Changes,
+    /// The repositories inside the work tree that changed, by their paths from the root.
+    pub nested: Vec<NestedChanges>,
+}
+
+/// What happened to a repository inside the work tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NestedChanges {
+    pub path: PathBuf,
+    pub change: RepositoryChange,
+}

@@ -43,7 +43,10 @@ impl Repository {
             return Ok(String::new());
         }
         let git = self.git().output_cap(CAP_BYTES).args(PATCH);
-        let output = git.args([&from.tree, &to]).run()?;
+        let mut output = git.args([&from.tree, &to]).run()?;
+        let left = CAP_BYTES.saturating_sub(output.stdout.len());
+        let nested = self.nested_patches(&from.tree, &to, &PATCH, left)?;
+        output.stdout.extend(nested);
         Ok(patch_text(&output, &from.tree, &to))
     }
 

@@ -11,7 +11,9 @@ use ralph_core::event::{Checkpoint, RunId};
 use super::{
     GitError, Moment, Repository,
     checkpoint::{CheckpointName, reference},
-    process::{self, nul_separated},
+    nested::GITLINK,
+    nested_restore::NestedRestore,
+    process::{self, RawChange, raw_changes},
 };
 
 /// A checkpoint that exists in the repository.
@@ -45,8 +47,18 @@ pub struct RestoreResult {
     pub written: Vec<PathBuf>,
     /// Files deleted because the checkpoint does not have them.
     pub deleted: Vec<PathBuf>,
+    /// What was done in repositories inside the work tree, and what is left to do there.
+    pub nested: Vec<NestedRestore>,
     /// Sentences about files that the checkpoint `saved` does not hold.
     pub notices: Vec<String>,
+}
+
+/// What was replaced in a work tree.
+#[derive(Debug, Default)]
+pub(super) struct Replaced {
+    pub(super) written: Vec<PathBuf>,
+    pub(super) deleted: Vec<PathBuf>,
+    pub(super) nested: Vec<NestedRestore>,
 }
 
 impl CheckpointPosition {
@@ -133,7 +145,8 @@ impl Repository {
     /// Restores the work tree to a checkpoint, after a checkpoint of its present state.
     ///
     /// Files that the checkpoint lacks are deleted, except ignored ones and those that checkpoints leave out. HEAD, the
-    /// branch and the user's index stay, so git shows the difference as the user's own change.
+    /// branch and the user's index stay, so git shows the difference as the user's own change. So it is in repositories
+    /// inside, except that HEAD of a submodule moves, as `git submodule update` moves it.
     ///
     /// # Errors
     /// [`GitError::NoCheckpoint`] or [`GitError::NothingRestored`]; [`GitError::InTheWay`] and [`GitError::Refused`]
@@ -158,56 +171,83 @@ impl Repository {
             message: &format!("ralph {run}: before {what}"),
         };
         let (now, _) = self.checkpoint_as(name, &[])?;
-        let (written, deleted) = self.replace(&now.checkpoint.tree, &target.checkpoint.tree)?;
+        let replaced = self.replace(&now.checkpoint.tree, &target.checkpoint.tree)?;
         Ok(RestoreResult {
             saved,
-            written,
-            deleted,
+            written: replaced.written,
+            deleted: replaced.deleted,
+            nested: replaced.nested,
             notices: now.notices,
         })
     }
 
     /// Replaces the files of one tree, which ralph's index holds, with those of another.
-    fn replace(&self, from: &str, to: &str) -> Result<(Vec<PathBuf>, Vec<PathBuf>), GitError> {
+    pub(super) fn replace(&self, from: &str, to: &str) -> Result<Replaced, GitError> {
         // From here on ralph's index may hold either tree.
         self.lock().last = None;
-        let args = ["diff-tree", "-r", "-z", "--name-status", "--no-renames", from, to];
+        let args = [
+            "diff-tree",
+            "-r",
+            "-z",
+            "--raw",
+            "--no-abbrev",
+            "--no-renames",
+            from,
+            to,
+        ];
         let output = self.git().args(args).run()?;
-        let (mut added, mut written, mut deleted) = (Vec::new(), Vec::new(), Vec::new());
-        let mut spared = Vec::new();
-        let mut items = nul_separated(&output.stdout);
-        while let (Some(status), Some(path)) = (items.next(), items.next()) {
-            let path = process::path(path);
-            if self.excludes(&path) {
-                spared.push(path);
-                continue;
-            }
-            match status {
-                b"D" => deleted.push(path),
-                b"A" => {
+        let changes: Option<Vec<RawChange>> = raw_changes(&output.stdout).collect();
+        let changes = changes.ok_or_else(|| output.unexpected())?;
+        let links: Vec<(PathBuf, RawChange)> = changes
+            .iter()
+            .filter(|change| change.modes.contains(&GITLINK))
+            .map(|change| (process::path(change.path), *change))
+            .collect();
+        let (mut added, mut replaced) = (Vec::new(), Replaced::default());
+        let mut kept = Vec::new();
+        for change in changes {
+            let path = process::path(change.path);
+            let [before, after] = change.modes.map(|mode| mode.bytes().any(|digit| digit != b'0'));
+            // A repository inside is no file of this one, on either side.
+            if self.excludes(&path) || links.iter().any(|(link, _)| path.starts_with(link)) {
+                kept.push(change);
+            } else if !after {
+                replaced.deleted.push(path);
+            } else {
+                if !before {
                     added.push(path.clone());
-                    written.push(path);
                 }
-                _ => written.push(path),
+                replaced.written.push(path);
             }
         }
-        self.refuse_to_overwrite(&added, &deleted)?;
-        let to = &self.without(to, &spared)?;
+        self.refuse_to_overwrite(&added, &replaced.deleted)?;
+        let to = &self.keeping(to, &kept)?;
         // A two-way merge touches only files that differ between the trees, and nothing at all if that is not possible.
         self.own_index_git().args(["read-tree", "-m", "-u", from, to]).run()?;
-        Ok((written, deleted))
+        replaced.nested = self.restore_nested(&links);
+        Ok(replaced)
     }
 
-    /// Returns the tree without some files: a checkpoint older than ralph's state directory can have files in its
-    /// place.
-    fn without(&self, tree: &str, paths: &[PathBuf]) -> Result<String, GitError> {
-        if paths.is_empty() {
+    /// Returns the tree in which some paths are as they are before these changes: a checkpoint older than ralph's state
+    /// directory can have files in its place.
+    fn keeping(&self, tree: &str, changes: &[RawChange]) -> Result<String, GitError> {
+        if changes.is_empty() {
             return Ok(tree.to_owned());
         }
         let index = self.index.with_extension("restored");
         let git = || self.own_index_git().env("GIT_INDEX_FILE", &index);
         git().args(["read-tree", tree]).run()?;
-        git().removing(paths).run()?;
+        let removals = changes.iter().map(|change| self.removal(change.path));
+        let kept = changes
+            .iter()
+            .filter(|change| change.modes[0].bytes().any(|digit| digit != b'0'));
+        let kept = kept.map(|change| {
+            let entry = format!("{} {} 0\t", change.modes[0], change.blob_before);
+            [entry.as_bytes(), change.path, b"\0"].concat()
+        });
+        let entries: Vec<u8> = removals.chain(kept).flatten().collect();
+        let write = ["update-index", "--add", "-z", "--index-info"];
+        git().args(write).input(entries).run()?;
         let tree = git().args(["write-tree"]).run()?.line();
         _ = fs::remove_file(&index); // a temporary file
         tree

@@ -4,7 +4,7 @@ use std::{collections::HashSet, path::PathBuf, thread};
 
 use super::{
     GitError, Repository,
-    process::{self, nul_separated},
+    process::{self, GitOutput, nul_separated},
     scoped_task::ScopedTask,
     status::{self, WorkTreeStatus},
 };
@@ -24,13 +24,32 @@ impl Repository {
             beyond.retain(|path| !known.contains(path));
             status.untracked.append(&mut beyond);
         }
-        for paths in [&mut status.changed, &mut status.untracked, &mut status.nested] {
+        let WorkTreeStatus {
+            changed,
+            untracked,
+            nested,
+            links,
+            ignored,
+            head: _,
+        } = &mut status;
+        for paths in [changed, untracked, nested, links, ignored] {
             paths.retain(|path| !self.excludes(path));
         }
         Ok((status, warnings))
     }
 
     fn compare(&self) -> Result<(WorkTreeStatus, Vec<String>), GitError> {
+        // A million ignored files are no reason to do without a checkpoint.
+        let output = match self.run_status(Some("--ignored=matching")) {
+            Err(GitError::TooMuch { .. }) => self.run_status(None)?,
+            output => output?,
+        };
+        let status = status::parse(&output.stdout).ok_or_else(|| output.unexpected())?;
+        let lines = output.stderr.lines().filter(|line| !line.is_empty());
+        Ok((status, lines.map(|line| format!("git: {line}.")).collect()))
+    }
+
+    fn run_status(&self, ignored: Option<&str>) -> Result<GitOutput, GitError> {
         let args = [
             "status",
             "--porcelain=v2",
@@ -38,16 +57,12 @@ impl Repository {
             "-z",
             "--untracked-files=all",
             "--no-renames",
+            "--ignore-submodules=dirty",
+            "--no-ahead-behind",
         ];
-        let git = self
-            .own_index_git()
-            .args(args)
-            .args(["--ignore-submodules=dirty", "--no-ahead-behind"]);
+        let git = self.own_index_git().args(args).args(ignored);
         // The lock is on ralph's own index, in which git saves what it learned about unchanged files.
-        let output = git.env("GIT_OPTIONAL_LOCKS", "1").run()?;
-        let status = status::parse(&output.stdout).ok_or_else(|| output.unexpected())?;
-        let lines = output.stderr.lines().filter(|line| !line.is_empty());
-        Ok((status, lines.map(|line| format!("git: {line}.")).collect()))
+        git.env("GIT_OPTIONAL_LOCKS", "1").run()
     }
 
     /// Finds files outside ralph's index that match a pattern of the setting, ignored or not.

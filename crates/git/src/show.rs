@@ -190,6 +190,7 @@ impl Repository {
         colour: DiffColour,
     ) -> Result<RenderedDiff, GitError> {
         let to = self.tree_of(to)?;
+        let is_patch = detail == DiffDetail::Patch;
         let detail = match detail {
             DiffDetail::Patch => "--patch".to_owned(),
             DiffDetail::Stat { columns } => format!("--stat={columns}"),
@@ -198,14 +199,21 @@ impl Repository {
             DiffColour::Yes => "--color=always",
             DiffColour::No => "--color=never",
         };
-        let git = self.git().output_cap(DIFFERENCE_BYTES).args([
+        let args = [
             "diff-tree",
             "-r",
             "--find-renames",
             "--no-ext-diff",
             "--no-textconv",
-        ]);
-        let output = git.args([detail.as_str(), colour, &from.tree, &to]).run()?;
+            detail.as_str(),
+            colour,
+        ];
+        let git = self.git().output_cap(DIFFERENCE_BYTES).args(args);
+        let mut output = git.args([&from.tree, &to]).run()?;
+        if is_patch {
+            let left = DIFFERENCE_BYTES.saturating_sub(output.stdout.len());
+            output.stdout.extend(self.nested_patches(&from.tree, &to, &args, left)?);
+        }
         let whole = format!("git diff {:.12} {to:.12}", from.tree);
         Ok(RenderedDiff {
             bytes: output.stdout,
@@ -291,6 +299,7 @@ impl Repository {
     /// [`GitError`]; the remaining checkpoints still exist then.
     pub fn forget(&self, run: &RunId) -> Result<(), GitError> {
         self.verify(&mut self.lock())?;
+        self.forget_nested(run)?;
         let output = self
             .git()
             .args([

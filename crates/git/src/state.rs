@@ -4,7 +4,7 @@ use std::{collections::HashSet, path::PathBuf, thread::JoinHandle};
 
 use ralph_core::event::Checkpoint;
 
-use super::{GitError, layout::DirectoryIdentity, user_index::UserIndex};
+use super::{GitError, layout::DirectoryIdentity, nested::NestedRepositories, user_index::UserIndex};
 
 /// The state after the latest checkpoint.
 #[derive(Debug)]
@@ -19,6 +19,8 @@ pub(super) struct RepositoryState {
     pub(super) absent: Vec<Vec<u8>>,
     /// The checkpoint whose tree ralph's index holds; `None` if unknown.
     pub(super) last: Option<Checkpoint>,
+    /// The repositories inside the work tree.
+    pub(super) nested: NestedRepositories,
     /// A nested file that git waited for.
     pub(super) blocking_file: Option<PathBuf>,
     /// The thread that gives a repeated checkpoint its second name.
@@ -37,6 +39,7 @@ impl RepositoryState {
             origin: None,
             absent: Vec::new(),
             last: None,
+            nested: NestedRepositories::default(),
             blocking_file: None,
             naming: None,
             pending_notices: Vec::new(),

@@ -14,8 +14,12 @@ pub(super) struct WorkTreeStatus {
     /// Tracked files that differ or are gone, relative to the root.
     pub(super) changed: Vec<PathBuf>,
     pub(super) untracked: Vec<PathBuf>,
-    /// Untracked directories that are repositories themselves.
+    /// Untracked directories that are repositories themselves, without those in ignored directories.
     pub(super) nested: Vec<PathBuf>,
+    /// Entries of the index that name a commit, where another one is checked out.
+    pub(super) links: Vec<PathBuf>,
+    /// Ignored directories; files of the same patterns are left out.
+    pub(super) ignored: Vec<PathBuf>,
 }
 
 impl WorkTreeStatus {
@@ -44,8 +48,12 @@ pub(super) fn parse(output: &[u8]) -> Option<WorkTreeStatus> {
             }
             // `1 XY …` and `u XY …`, the path after 8 and 10 words. Y is the work tree's side.
             b'1' if rest.get(1) == Some(&b'.') => {}
+            b'1' if rest.splitn(6, |&byte| byte == b' ').nth(4)? == b"160000" => {
+                status.links.push(path(word(rest, 7)?));
+            }
             b'1' => status.changed.push(path(word(rest, 7)?)),
             b'u' => status.changed.push(path(word(rest, 9)?)),
+            b'!' => status.ignored.extend(rest.strip_suffix(b"/").map(path)),
             b'?' => match rest.strip_suffix(b"/") {
                 Some(directory) => status.nested.push(path(directory)),
                 None => status.untracked.push(path(rest)),
@@ -71,14 +79,18 @@ mod tests {
             1 M. N... 100644 100644 100644 1 2 staged\0\
             1 .M N... 100644 100644 100644 1 2 a b\0\
             1 AD N... 000000 100644 000000 1 2 gone\0\
+            1 .M SC.. 160000 160000 160000 1 2 sub module\0\
+            1 .D S... 160000 160000 000000 1 2 sub gone\0\
             u UU N... 100644 100644 100644 100644 1 2 3 merged\0\
-            ? new\xff\0? inner/\0";
+            ? new\xff\0? inner/\0! made/\0! file.o\0";
         let status = parse(output).unwrap();
         assert_eq!(status.head.as_deref(), Some("abc"));
         assert_eq!(status.branch.as_deref(), Some("main"));
-        assert_eq!(status.changed, ["a b", "gone", "merged"].map(PathBuf::from));
+        assert_eq!(status.changed, ["a b", "gone", "sub gone", "merged"].map(PathBuf::from));
         assert_eq!(status.untracked, [path(b"new\xff")]);
         assert_eq!(status.nested, [PathBuf::from("inner")]);
+        assert_eq!(status.links, [PathBuf::from("sub module")]);
+        assert_eq!(status.ignored, [PathBuf::from("made")]);
     }
 
     #[test]

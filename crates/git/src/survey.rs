@@ -28,7 +28,10 @@ pub(super) enum OmissionReason {
     /// The checkpoint has its last readable state.
     Unreadable,
     UnreadableUntracked,
-    Nested,
+    /// A repository inside the work tree that cannot be recorded.
+    Nested {
+        why: String,
+    },
     Refused {
         said: String,
     },
@@ -58,9 +61,9 @@ impl IndexChanges {
                 "unreadable",
                 format!("{path} cannot be read and is left out of checkpoints."),
             ),
-            OmissionReason::Nested => (
+            OmissionReason::Nested { why } => (
                 "repositories of their own",
-                format!("{path} is a repository of its own and is left out of checkpoints."),
+                format!("{path} is a repository of its own and is left out of checkpoints: {why}."),
             ),
             OmissionReason::Refused { said } => (
                 "refused by git",
@@ -121,9 +124,6 @@ impl Repository {
                 Err(_) => {} // gone since the scan
             }
         }
-        for path in status.nested {
-            work.leave_out(OmissionReason::Nested, path);
-        }
         work
     }
 
@@ -131,7 +131,7 @@ impl Repository {
         access(self.layout.root.join(path), Access::READ_OK).is_ok()
     }
 
-    fn is_behind_link(&self, path: &Path) -> bool {
+    pub(super) fn is_behind_link(&self, path: &Path) -> bool {
         let above = path
             .ancestors()
             .skip(1)

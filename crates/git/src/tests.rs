@@ -6,11 +6,13 @@ mod discovery;
 mod fidelity;
 mod line_history;
 mod lost;
+mod nested;
 mod references;
 mod replica;
 mod restoring;
 mod selection;
 mod steps;
+mod unseen;
 
 use std::{
     collections::BTreeMap,

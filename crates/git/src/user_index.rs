@@ -84,6 +84,11 @@ impl UserIndex {
         files.filter(ListedFile::is_possible)
     }
 
+    /// Returns the submodules.
+    pub(super) fn submodules(&self) -> impl Iterator<Item = ListedFile<'_>> {
+        self.files().filter(|file| file.content.starts_with("160000 "))
+    }
+
     /// Returns those of the paths that the user's index has; ralph's also has untracked ones.
     pub(super) fn tracked(&self, paths: &[PathBuf]) -> HashSet<PathBuf> {
         if paths.is_empty() {

@@ -1,6 +1,6 @@
 //! Numbers in words: counts, durations, changes, usage; lists and commits, shortened.
 
-use ralph_core::event::{Ceiling, Changes, ExceededCeiling, LowDisk, Usage};
+use ralph_core::event::{Ceiling, Changes, Elsewhere, ExceededCeiling, LowDisk, RepositoryChange, Usage};
 
 /// Maximum number of names that are listed.
 const NAMES: usize = 5;
@@ -15,6 +15,35 @@ pub fn changes_in_words(changes: &Changes) -> String {
     let commits = counted(u64::from(changes.commits), "commit");
     let files = counted(u64::from(changes.files), "file");
     format!("{commits}, {files}, +{} −{}", changes.added, changes.removed)
+}
+
+/// What an iteration changed: in the project, in repositories inside, and, by the agent's word, where ralph sees nothing.
+pub fn all_changes_in_words(changes: &Changes, elsewhere: &Elsewhere) -> String {
+    let unseen: Vec<String> = elsewhere.unseen.iter().map(ToString::to_string).collect();
+    let unseen = listed(&unseen);
+    let mut parts = match (*changes == Changes::default(), elsewhere.unseen.is_empty()) {
+        (true, false) => vec![format!("changes only outside of what ralph sees: {unseen}")],
+        (false, false) => vec![
+            changes_in_words(changes),
+            format!("outside of what ralph sees: {unseen}"),
+        ],
+        (_, true) => vec![changes_in_words(changes)],
+    };
+    parts.extend(nested_in_words(elsewhere));
+    parts.join("; ")
+}
+
+/// `lib: 2 commits, 1 file, +3 −0`, for each repository inside the project in which an iteration worked.
+fn nested_in_words(elsewhere: &Elsewhere) -> Vec<String> {
+    let each = elsewhere.nested.iter().map(|nested| {
+        let what = match &nested.change {
+            RepositoryChange::Appeared => "a new repository".to_owned(),
+            RepositoryChange::Vanished => "the repository is gone".to_owned(),
+            RepositoryChange::Changed { changes } => changes_in_words(changes),
+        };
+        format!("{}: {what}", nested.path)
+    });
+    each.collect()
 }
 
 /// `12.3k tokens in, 900 out, $0.0420`; `None` if the agent reported no usage.
@@ -162,6 +191,46 @@ pub(super) fn short(commit: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ralph_core::event::NestedWork;
+
+    #[test]
+    fn work_that_is_not_in_the_projects_files_is_named() {
+        let changes = Changes {
+            commits: 2,
+            files: 1,
+            added: 3,
+            removed: 0,
+        };
+        let nested = |path: &str, change| NestedWork {
+            path: path.into(),
+            change,
+        };
+        let elsewhere = |nested: &[NestedWork], unseen: &[&str]| Elsewhere {
+            nested: nested.to_vec().into(),
+            unseen: unseen.iter().map(|path| (*path).into()).collect(),
+        };
+        let none = Changes::default();
+        for (changes, elsewhere, says) in [
+            (none, elsewhere(&[], &[]), "no changes"),
+            (
+                changes,
+                elsewhere(&[nested("lib", RepositoryChange::Changed { changes })], &[]),
+                "2 commits, 1 file, +3 −0; lib: 2 commits, 1 file, +3 −0",
+            ),
+            (
+                none,
+                elsewhere(&[], &["/a", "b"]),
+                "changes only outside of what ralph sees: /a, b",
+            ),
+            (
+                changes,
+                elsewhere(&[nested("new", RepositoryChange::Appeared)], &["/a"]),
+                "2 commits, 1 file, +3 −0; outside of what ralph sees: /a; new: a new repository",
+            ),
+        ] {
+            assert_eq!(all_changes_in_words(&changes, &elsewhere), says);
+        }
+    }
 
     #[test]
     fn a_moment_that_is_a_day_away_has_its_date_on_the_users_clock() {

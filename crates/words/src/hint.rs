@@ -41,6 +41,14 @@ pub fn hint_in_words(hint: &Hint) -> String {
         Hint::SeeDiff { iteration } => {
             format!("see `ralph diff {iteration}`, then split the task or adjust the prompt")
         }
+        Hint::WorkUnseen { file } if file.starts_with('/') => format!(
+            "by its own word the agent wrote {file}, which ralph does not see: start ralph in a directory that holds all \
+             of the work"
+        ),
+        Hint::WorkUnseen { file } => format!(
+            "by its own word the agent wrote {file}, which git ignores: with `\"checkpoint\": {{\"include\": \
+             [\"{file}\"]}}` in `.ralph/config.json` ralph sees it"
+        ),
         Hint::SeeGoal { goal } => {
             format!("run `ralph goals check` to see what `{goal}` prints, then fix the cause or the goal")
         }

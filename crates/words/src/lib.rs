@@ -58,8 +58,8 @@ pub use comment::{
 };
 pub use end::{left_in_words, stop_in_words};
 pub use figures::{
-    changes_in_words, cost_in_words, counted, date_ahead, exceeded_in_words, low_disk_in_words, short_count,
-    short_duration, size_in_words, ticking, usage_in_words,
+    all_changes_in_words, changes_in_words, cost_in_words, counted, date_ahead, exceeded_in_words, low_disk_in_words,
+    short_count, short_duration, size_in_words, ticking, usage_in_words,
 };
 pub use hint::{hint_for, hint_in_words};
 pub use iteration::{

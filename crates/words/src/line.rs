@@ -7,7 +7,7 @@ use ralph_core::event::{
 use serde::Serialize;
 
 use super::{
-    Tone, background, breaker_cause_in_words, breaker_state_word, changes_in_words, claim_in_words,
+    Tone, all_changes_in_words, background, breaker_cause_in_words, breaker_state_word, claim_in_words,
     comment::placed_in_words,
     commit_in_words, confidence_in_words, counted,
     end::unread_in_words,
@@ -97,6 +97,7 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<EventLine>
             progress,
             undone,
             committed,
+            elsewhere,
             ..
         } => {
             let then = match (undone, progress) {
@@ -106,7 +107,8 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<EventLine>
             };
             let committed = committed.as_ref().map(commit_in_words);
             let committed = committed.map_or_else(String::new, |committed| format!(", {committed}"));
-            line(Tone::Note, format!("{}{then}{committed}", changes_in_words(changes)))
+            let work = all_changes_in_words(changes, elsewhere);
+            line(Tone::Note, format!("{work}{then}{committed}"))
         }
         Event::IterationSettled {
             changes: None,

@@ -115,10 +115,9 @@ fn a_repository_may_be_kept_apart_from_its_files() {
 #[test]
 fn what_is_unusual_is_noted() {
     let project = Project::unborn();
-    project.write(".gitmodules", "");
     project.write(".git/MERGE_HEAD", "");
     let (_, notes) = Repository::discover(&project.root, &project.scratch, &Supervisor::default()).unwrap();
-    let expected = ["no commit yet", "A merge is in progress", "Checkpoints record only"];
+    let expected = ["no commit yet", "A merge is in progress"];
     assert_eq!(notes.len(), expected.len());
     assert!(
         notes.iter().zip(expected).all(|(note, words)| note.contains(words)),

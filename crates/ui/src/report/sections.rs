@@ -9,7 +9,7 @@ use ralph_core::{
 };
 use ralph_text::one_line;
 use ralph_words::{
-    background_end_in_words, background_state_in_words, background_went_well, changes_in_words, claim_in_words,
+    all_changes_in_words, background_end_in_words, background_state_in_words, background_went_well, claim_in_words,
     command_in_words, commit_in_words, confidence_in_words, counted, findings_in_words, goal_in_words,
     guarded_change_in_words, missing_in_words, mutant_in_words, mutants_in_words, outcome_in_words, place_of_decision,
     review_in_words, run_in_words, sealed_output_in_words, short_duration, status_in_words, task_at_limit_in_words,
@@ -396,8 +396,12 @@ fn work_in_words(iteration: &Iteration, commits: &[CommitLine], telling: DetailL
         (false, false) => "",
     };
     let mut lines = Vec::new();
+    let elsewhere = &iteration.elsewhere;
+    let all = |changes| format!("{}{stuck}", all_changes_in_words(changes, elsewhere));
     match (&iteration.changes, telling) {
-        (Some(changes), DetailLevel::Whole) => lines.push(format!("{}{stuck}", changes_in_words(changes))),
+        (Some(changes), DetailLevel::Whole) => lines.push(all(changes)),
+        // The table has numbers only.
+        (Some(changes), DetailLevel::BesideTable) if !elsewhere.is_empty() => lines.push(all(changes)),
         (None, DetailLevel::Whole) => lines.push(format!("changes: unknown{stuck}")),
         (_, DetailLevel::BesideTable) if is_stuck => lines.push("no progress".to_owned()),
         (_, DetailLevel::BesideTable) => {}

@@ -166,6 +166,7 @@ pub(super) fn ended(iteration: u32, outcome: Outcome) -> Vec<Event> {
             progress: Some(true),
             undone: false,
             committed: None,
+            elsewhere: ralph_core::event::Elsewhere::default(),
         },
     ]
 }

@@ -9,7 +9,7 @@ use ralph_core::{
 use ralph_state::control::frames::SignalDetail;
 use ralph_text::one_line;
 use ralph_words::{
-    EventLine, Tone, changes_in_words, narrate, outcome_word, reported_problem, short_duration, usage_in_words,
+    EventLine, Tone, all_changes_in_words, narrate, outcome_word, reported_problem, short_duration, usage_in_words,
 };
 
 /// Maximum number of lines; older ones are in the journal.
@@ -252,7 +252,8 @@ fn separator(iteration: &Iteration) -> Vec<String> {
     let outcome = iteration.outcome.as_ref().map_or("interrupted", outcome_word);
     let mut parts = vec![format!("iteration {}", iteration.number), outcome.to_owned()];
     parts.push(short_duration(iteration.duration_ms));
-    parts.extend(iteration.changes.as_ref().map(changes_in_words));
+    let work = iteration.changes.as_ref();
+    parts.extend(work.map(|changes| all_changes_in_words(changes, &iteration.elsewhere)));
     if iteration.progress == Some(false) {
         parts.push("no progress".to_owned());
     }

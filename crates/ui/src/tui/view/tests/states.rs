@@ -86,6 +86,7 @@ fn at_work() -> Vec<Event> {
         progress: Some(false),
         undone: false,
         committed: None,
+        elsewhere: ralph_core::event::Elsewhere::default(),
     };
     let mut idle = crate::tui::testing::ended(2, Outcome::Completed);
     idle.truncate(2);

@@ -1,0 +1,74 @@
+//! The work of an iteration: its checkpoints, and what differs between them.
+
+use serde::{Deserialize, Serialize};
+
+use super::{List, Text};
+
+/// A commit under `refs/ralph/` that holds a snapshot of the work tree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+pub struct Checkpoint {
+    pub commit: String,
+    pub tree: String,
+    /// The user's HEAD at that time; `None` before the first commit.
+    pub head: Option<String>,
+}
+
+/// A commit that ralph made on the user's branch of what an iteration left uncommitted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+pub struct IterationCommit {
+    pub commit: String,
+    /// Number of files that differ from the commit before.
+    pub files: u32,
+}
+
+/// Differences between two points, including untracked files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+pub struct Changes {
+    pub commits: u32,
+    pub files: u32,
+    pub added: u64,
+    pub removed: u64,
+}
+
+/// What an iteration did elsewhere than in the files of the project's own repository.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+pub struct Elsewhere {
+    /// Changes to repositories inside the work tree: submodules, clones and linked work trees.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    pub nested: List<NestedWork>,
+    /// Files that the agent says it has written, and that no checkpoint has: outside of the project, or ignored.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    pub unseen: List<Text>,
+}
+
+impl Elsewhere {
+    pub fn is_empty(&self) -> bool {
+        self.nested.is_empty() && self.unseen.is_empty()
+    }
+}
+
+/// The work in a repository inside the work tree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+pub struct NestedWork {
+    /// From the root of the work tree.
+    pub path: Text,
+    pub change: RepositoryChange,
+}
+
+/// What happened to a repository inside the work tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(tag = "type", rename_all = "kebab-case")]
+pub enum RepositoryChange {
+    Appeared,
+    Vanished,
+    /// Its changes are among those of the iteration.
+    Changed {
+        changes: Changes,
+    },
+}
