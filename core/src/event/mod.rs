@@ -98,7 +98,7 @@ pub use text::{BoundedText, List, Tail, Text};
 pub use trial::Trial;
 pub use wait::{Wait, WaitCause, WaitEnd};
 pub use window::{Headroom, UsageWindow, WindowHold, WindowKind, WindowPace, WindowSample};
-pub use work::{Changes, Checkpoint, Elsewhere, IterationCommit, NestedWork, RepositoryChange};
+pub use work::{Changes, Elsewhere, NestedWork, RepositoryChange};
 
 /// Maximum size of a user message, in bytes. Messages are never cut.
 pub const MESSAGE_CAP_BYTES: usize = 64 * 1024;

@@ -1,27 +1,8 @@
-//! The work of an iteration: its checkpoints, and what differs between them.
+//! The work of an iteration: what differs between its checkpoints.
 
 use serde::{Deserialize, Serialize};
 
 use super::{List, Text};
-
-/// A commit under `refs/ralph/` that holds a snapshot of the work tree.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-pub struct Checkpoint {
-    pub commit: String,
-    pub tree: String,
-    /// The user's HEAD at that time; `None` before the first commit.
-    pub head: Option<String>,
-}
-
-/// A commit that ralph made on the user's branch of what an iteration left uncommitted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-pub struct IterationCommit {
-    pub commit: String,
-    /// Number of files that differ from the commit before.
-    pub files: u32,
-}
 
 /// Differences between two points, including untracked files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
