@@ -27,7 +27,7 @@ fn lines(finished: &Finished) -> String {
 fn work_in_a_repository_inside_the_project_is_progress_and_is_named() {
     let commits = "git -C PATH commit --quiet --all --message more";
     for (path, then, says) in [
-        ("lib", "", "1 file, +1 −0; lib: 0 commits, 1 file, +1 −0"),
+        ("lib", ":", "1 file, +1 −0; lib: 0 commits, 1 file, +1 −0"),
         ("lib", commits, "lib: 1 commit, 1 file, +1 −0"),
         ("deps/dep", commits, "deps/dep: 1 commit, 1 file, +1 −0"),
     ] {

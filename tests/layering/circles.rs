@@ -21,6 +21,13 @@ const CIRCLES: &[(&str, &str, &str)] = &[
     ("gate/mutants/work", "gate/mutants", ITS_PARENT),
     ("gate/runner/junit", "gate/runner/report", ITS_PARENT),
     ("gate/runner/tally", "gate/runner/manifest", ITS_PARENT),
+    (
+        "git/state",
+        "git/nested",
+        "a repository inside a work tree is a repository like the one around it, and part of that one's state",
+    ),
+    ("git/nested", "git/checkpoint", ITS_PARENT),
+    ("git/nested_restore", "git/restore", ITS_PARENT),
 ];
 
 /// The reason for the circles of a file with the one that uses it.

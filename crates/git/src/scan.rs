@@ -31,6 +31,7 @@ impl Repository {
             links,
             ignored,
             head: _,
+            branch: _,
         } = &mut status;
         for paths in [changed, untracked, nested, links, ignored] {
             paths.retain(|path| !self.excludes(path));

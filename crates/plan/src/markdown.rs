@@ -224,14 +224,14 @@ impl<'a> MarkdownReader<'a> {
                 }
             });
         }
-        if content.starts_with("<!--") {
+        if let Some(commented) = content.strip_prefix("<!--") {
             self.interrupt(place.column);
             let start = self.lines.index.start_of(line) + place.offset + "<!--".len();
             let end = self.lines.comment_end(start);
             return Some(match end {
                 Some(end) => {
                     let last = self.lines.index.line_of(end);
-                    if let Some(why) = suspicion(content["<!--".len()..].trim_start()) {
+                    if let Some(why) = suspicion(commented.trim_start()) {
                         let why = if why == UnreadWhy::Number {
                             why
                         } else {
@@ -563,12 +563,14 @@ impl<'a> MarkdownReader<'a> {
 
     /// Reads a heading whose text begins at `text` in its line.
     fn read_heading(&mut self, line: u32, level: usize, text: usize) {
-        let range = self.lines.range(line);
-        let words = self.text[range.start + text.min(range.len())..range.end].trim_end_matches('#');
-        let is_closed = words.is_empty() || words.ends_with([' ', '\t']);
-        let end = range.start + text.min(range.len()) + words.trim_end().len();
-        let end = if is_closed { end } else { range.end };
-        self.add_heading(level, line, line, &[range.start + text.min(range.len())..end]);
+        let mut place = self.lines.range(line);
+        place.start += text.min(place.len());
+        let words = self.text[place.clone()].trim_end_matches('#');
+        if words.is_empty() || words.ends_with([' ', '\t']) {
+            place.end = place.start + words.trim_end().len();
+        }
+        let place = std::slice::from_ref(&place);
+        self.add_heading(level, line, line, place);
     }
 
     /// Ends the sections that the heading ends, and begins its own. A heading with a box is a task, too.

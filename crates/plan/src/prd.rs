@@ -465,6 +465,7 @@ mod tests {
             r#""status": "Done""#,
             r#""state": "passing""#,
             r#""taskStatus": "completed""#,
+            r#""reviewStatus": null, "status": "done""#,
             r#""passes": true, "in_progress": false"#,
         ] {
             let text = format!(r#"[{{"name": "a", {story}}}, {{"name": "b"}}]"#);
@@ -497,6 +498,10 @@ mod tests {
             (
                 r#""passes": false, "status": "done""#,
                 "`status` has no effect: `passes` says whether a story is done",
+            ),
+            (
+                r#""reviewStatus": "done", "status": "todo""#,
+                "`reviewStatus` has no effect: `status` says whether a story is done",
             ),
             (r#""status": "✅""#, r#"`status` is "✅", which is taken as open"#),
             (

@@ -49,7 +49,7 @@ const OPEN: [&str; 20] = [
     "blocked",
 ];
 /// Words of a key whose text is the state.
-const STATUS: [&str; 3] = ["status", "state", "progress"];
+const STATUS: [&str; 2] = ["status", "state"];
 /// Keys with the ids of stories that come first, besides `after`.
 const BEFORE: [&str; 6] = [
     "depends on",
@@ -124,6 +124,8 @@ enum Rank {
     Passes,
     Boolean,
     Status,
+    /// A status of something, such as `taskStatus`.
+    StatusOf,
 }
 
 fn rank(property: &ObjectProp<'_>) -> Option<Rank> {
@@ -131,7 +133,8 @@ fn rank(property: &ObjectProp<'_>) -> Option<Rank> {
     match (&property.value, words(key).as_str()) {
         (Value::BooleanLit(_), _) if key == PASSES => Some(Rank::Passes),
         (Value::BooleanLit(_), words) if DONE.contains(&words) => Some(Rank::Boolean),
-        (Value::StringLit(_), words) if is_status(words) => Some(Rank::Status),
+        (Value::StringLit(_), words) if STATUS.contains(&words) => Some(Rank::Status),
+        (Value::StringLit(_), words) if is_status(words) => Some(Rank::StatusOf),
         _ => None,
     }
 }
