@@ -74,10 +74,10 @@ pub(super) fn state_of_login(files: &[String]) -> (Vec<String>, Vec<String>) {
 
 /// The directory of `file` that belongs to one program; `None` if only directories of all programs are above it.
 fn own_directory(file: &str) -> Option<String> {
-    let shared = HOMES
+    let mut shared = HOMES
         .iter()
         .filter_map(|home| Some((*home, file.strip_prefix(home)?.strip_prefix('/')?)));
-    let (home, below) = shared.last().or_else(|| file.split_once('/'))?;
+    let (home, below) = shared.next_back().or_else(|| file.split_once('/'))?;
     if home.starts_with('$') && home != "$HOME" && !home.starts_with("$XDG_") {
         return Some(home.to_owned());
     }

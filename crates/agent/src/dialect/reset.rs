@@ -108,7 +108,7 @@ impl<'t> Sentence<'t> {
         };
         Self {
             whole,
-            start: ends(0, marker).last().map_or(0, |end| end + 1),
+            start: ends(0, marker).next_back().map_or(0, |end| end + 1),
             marker,
             after,
             end: ends(after, whole.len()).next().unwrap_or(whole.len()),

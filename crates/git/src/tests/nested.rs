@@ -402,7 +402,7 @@ fn files_in_the_place_of_a_repository_stay_when_one_is_restored() {
     fs::remove_dir_all(project.root.join("lib/.git")).unwrap();
     project.write("lib/more", "x\n");
     let restored = restore(&repository, 1);
-    assert_eq!(restored.deleted, [PathBuf::new(); 0]);
+    assert!(restored.deleted.is_empty(), "{:?}", restored.deleted);
     assert_eq!(project.read("lib/more").as_deref(), Some("x\n"));
     before(&repository, 2);
     project.git(["init", "--quiet", "lib"]);

@@ -326,7 +326,7 @@ fn month_at(text: &str) -> Option<(i8, &str)> {
     };
     let place = MONTHS
         .iter()
-        .position(|month| is_short(&month) || (*month == "september" && word.eq_ignore_ascii_case("sept")));
+        .position(|month| is_short(month) || (*month == "september" && word.eq_ignore_ascii_case("sept")));
     Some((i8::try_from(place? + 1).ok()?, &text[word.len()..]))
 }
 
