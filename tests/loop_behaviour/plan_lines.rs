@@ -139,7 +139,10 @@ async fn the_end_names_the_lines_that_were_not_read() {
             "> - [ ] Write the printer\n[ ] Send it",
             "2 lines of the plan were not read as tasks: 3, 4",
         ),
-        ("- good\n- ❌ bad", "1 line of the plan was not read as tasks: 4"),
+        (
+            "Text\n\n- good\n- ❌ bad",
+            "1 line of the plan was not read as tasks: 6",
+        ),
     ];
     for (lines, words) in unread {
         let (_project, finished) = run(&format!("- [ ] Write the parser\n\n{lines}\n"), 3, |_, plan| {

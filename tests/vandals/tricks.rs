@@ -82,9 +82,9 @@ fn plans() -> Vec<VandalScenario> {
         jsonl(
             "makes the plan longer than any can be",
             r#"seq 10000 | sed 's/^/- [ ] More /' >> PLAN.md; over ok"#,
-            3,
-            1,
-            "10,002 tasks",
+            7,
+            7,
+            "BreakerOpen",
         ),
         jsonl(
             "writes the plan with other line ends",

@@ -39,6 +39,7 @@ mod text;
 #[cfg(test)]
 mod text_tests;
 mod trial;
+mod unread;
 mod wait;
 mod window;
 mod work;
@@ -73,7 +74,7 @@ pub use permission::{
     AskId, Decider, Decision, DenialLimits, Offer, PermissionAnswer, PermissionMode, PermissionRequest, Remember,
     RememberedRule, RuleScope, Ruling, ToolKind, ToolKinds, Unanswered, Waiting,
 };
-pub use plan::{PlanSnapshot, PlanStep, PlanTask, TaskSettings, UnreadLine, UnreadLines, UnreadWhy, step_name};
+pub use plan::{PlanSnapshot, PlanStep, PlanTask, TaskSettings, step_name};
 pub use plan_change::{LineShift, PlanChange, ReplacedTasks};
 pub use post::{
     CommentTargets, ForgePost, POST_CAP_BYTES, POST_LABELS, POST_TITLE_CAP_BYTES, PostDecider, PostRefusal, PostResult,
@@ -96,6 +97,7 @@ pub use tests_run::{
 };
 pub use text::{BoundedText, List, Tail, Text};
 pub use trial::Trial;
+pub use unread::{UnreadLine, UnreadLines, UnreadWhy};
 pub use wait::{Wait, WaitCause, WaitEnd};
 pub use window::{Headroom, UsageWindow, WindowHold, WindowKind, WindowPace, WindowSample};
 pub use work::{Changes, Elsewhere, NestedWork, RepositoryChange};

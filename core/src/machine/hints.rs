@@ -8,7 +8,7 @@ use crate::{
     run::MessageState,
 };
 
-use super::{feedback::Feedback, state::LoopState};
+use super::state::LoopState;
 
 /// Maximum size of a quoted message, in bytes: enough to recognise it.
 const MESSAGE_CAP_BYTES: usize = 200;
@@ -28,10 +28,17 @@ fn way_back(state: &LoopState) -> Option<Hint> {
 /// Suggestions about the end itself, about tasks that the user has set aside, and about messages that expire with the run.
 pub(super) fn hints(state: &LoopState, reason: &StopReason) -> Vec<Hint> {
     let mut hints = for_reason(state, reason);
-    let is_unreadable = |told: &Feedback| matches!(told, Feedback::PlanUnreadable { .. });
-    if state.internal.feedback.iter().any(is_unreadable) {
+    if let Some((first, latest)) = state.internal.unreadable
+        && latest == state.view.iterations.number
+        && !hints.contains(&Hint::FixPlan)
+    {
+        let moment = RestoreMoment::Before;
+        let is_kept = state.internal.latest.is_some();
         hints.push(Hint::FixPlan);
-        hints.extend(way_back(state));
+        hints.extend(is_kept.then_some(Hint::Restore {
+            iteration: first,
+            moment,
+        }));
     }
     let is_done = matches!(reason, StopReason::Done { .. });
     let place = state.view.head.clone();
@@ -186,11 +193,7 @@ mod tests {
         let restore = |iteration, moment| Hint::Restore { iteration, moment };
         let told = hints(&broken.state, &StopReason::Requested);
         assert!(told.contains(&Hint::FixPlan), "{told:?}");
-        assert!(
-            told.iter()
-                .any(|hint| matches!(hint, Hint::Restore { iteration: 1, .. })),
-            "{told:?}"
-        );
+        assert!(told.contains(&restore(1, RestoreMoment::Before)), "{told:?}");
         let refuse = |run: &mut Run, iteration| {
             let result = Err(Refusal::Plan { why: unreadable() });
             run.take(&Input::Prepared { iteration, result });

@@ -76,6 +76,8 @@ pub struct InternalState {
     pub last_message: Option<LastMessage>,
     /// Feedback about the last iteration, for the next prompt.
     pub feedback: Vec<Feedback>,
+    /// The first and the last of the iterations in a row after which the plan could not be read.
+    pub unreadable: Option<(u32, u32)>,
     /// Results of the goals that were run after edits.
     pub after_edits: AfterEdits,
     /// Ended background tasks that the next prompt has to mention.
@@ -225,7 +227,12 @@ impl InternalState {
             Event::AgentCalled { call, .. } => self.take_call(call),
             Event::Noticed {
                 notice: Notice::PlanUnreadable { why },
-            } => self.feedback.push(Feedback::PlanUnreadable { why: why.to_string() }),
+            } => {
+                self.feedback.push(Feedback::PlanUnreadable { why: why.to_string() });
+                let now = view.iterations.number;
+                let since = self.unreadable.filter(|(_, latest)| latest + 1 >= now);
+                self.unreadable = Some((since.map_or(now, |(first, _)| first), now));
+            }
             Event::ClaimRefused { reasons, .. } => self.feedback.push(Feedback::ClaimRefused {
                 reasons: reasons.to_vec(),
             }),

@@ -83,10 +83,12 @@ pub enum GoalState {
     Checked { result: Box<GoalResult> },
 }
 
-/// Combines the plan with the state of its tasks. Removed tasks come last.
+/// Combines the plan with the state of its tasks, of which the user has set those `left_out` aside. Removed tasks come
+/// last.
 pub(super) fn tasks(
     plan: &PlanSnapshot,
     missing: &[String],
+    left_out: &[String],
     blocks: &[Block],
     work: &BTreeMap<String, Work>,
     at_limit: impl Fn(&str) -> Option<LimitKind>,
@@ -101,6 +103,7 @@ pub(super) fn tasks(
         Task {
             state: match (task.done, question.is_some() || limit.is_some()) {
                 (true, _) => TaskState::Done,
+                (false, _) if left_out.contains(&task.text) => TaskState::SetAside,
                 (false, true) => TaskState::Blocked,
                 (false, false) => TaskState::Open,
             },

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     Ask, Background, Block, Breaker, Calls, ChangedTests, Clock, Comments, Delivered, EditChecks, End, GoalState,
     GoalStatus, HookRuns, Incidents, Iterations, Message, Observation, OpenAsk, Permissions, Phase, Posts,
-    SandboxState, Shared, Spending, StopAsked, Task, TaskState, Tool, Work, head, stashes, task::tasks, tool,
+    SandboxState, Shared, Spending, StopAsked, Task, Tool, Work, head, stashes, task::tasks, tool,
 };
 use crate::event::{
     AgentSignal, Changes, ChannelKind, Event, Goal, GoalResult, HeadPlace, Hint, KnownFailures, LimitKind, Notice,
@@ -110,8 +110,10 @@ impl RunView {
             .filter(|result| result.doubt.is_none() && !result.failed_tests.is_empty());
         failed
             .map(|result| {
-                let names = result.failed_tests.iter().map(ToString::to_string);
-                (result.name.clone(), names.collect())
+                (
+                    result.name.clone(),
+                    result.failed_tests.iter().map(ToString::to_string).collect(),
+                )
             })
             .collect()
     }
@@ -769,16 +771,8 @@ impl RunView {
     /// The tasks of the plan in order, followed by those removed from it.
     pub fn tasks(&self) -> Vec<Task> {
         let at_limit = |task: &str| self.task_limit_reached(task);
-        let left_out = self.left_out();
-        let is_left_out = |task: &str| left_out.iter().any(|left_out| left_out == task);
-        let mut tasks = tasks(&self.plan, &self.missing, &self.blocks, &self.iterations.work, at_limit);
-        let open = tasks
-            .iter_mut()
-            .filter(|task| matches!(task.state, TaskState::Open | TaskState::Blocked));
-        for task in open.filter(|task| is_left_out(&task.text)) {
-            task.state = TaskState::SetAside;
-        }
-        tasks
+        let (left_out, work) = (self.left_out(), &self.iterations.work);
+        tasks(&self.plan, &self.missing, &left_out, &self.blocks, work, at_limit)
     }
 
     /// Duration of the run, without times without work.

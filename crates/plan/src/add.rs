@@ -23,6 +23,7 @@ use super::{
     prd,
     read::{not_utf8, read_bytes},
     reading::TaskSource,
+    shape::indentation,
     story_keys::{StoryState, field, properties, titles},
 };
 
@@ -156,6 +157,8 @@ struct Sibling {
     marker: String,
     /// The start of its line.
     start: usize,
+    /// Whether its last line is indented less than its text: Markdown does not count that to the item.
+    is_extended: bool,
 }
 
 impl Sibling {
@@ -180,19 +183,25 @@ impl Sibling {
             .chars()
             .map(|character| if character == '\t' { '\t' } else { ' ' })
             .collect();
+        let last_line = text[..item.range.end].rfind(['\n', '\r']).map_or(0, |at| at + 1);
+        let is_extended = last_line > item.range.start
+            && indentation(&text[last_line..]).column < width_of(&text[start..item.check_box.start]);
         Some(Self {
+            is_extended,
             end: item.range.end,
             marker: indent + &next_marker(&text[item.range.start..item.check_box.start]),
             start,
         })
     }
 
-    /// The gap before the new task: with an empty line if this task has one before it.
+    /// The gap before the new task: with an empty line if this task has one before it, or ends in text that is not in
+    /// its item.
     fn gap(&self, text: &str, end_of_line: &str) -> String {
         let above = text[..self.start].trim_end_matches([' ', '\t']);
         let line_above = above.strip_suffix(end_of_line).unwrap_or(above);
         let is_loose = line_above.ends_with(end_of_line) && is_below_an_item(line_above);
-        end_of_line.repeat(if is_loose { 2 } else { 1 })
+        // Directly below a line of text, a number other than 1 begins no list.
+        end_of_line.repeat(if is_loose || self.is_extended { 2 } else { 1 })
     }
 }
 
@@ -202,6 +211,13 @@ fn is_below_an_item(text: &str) -> bool {
     let last = last.trim_start();
     let number = last.trim_start_matches(|character: char| character.is_ascii_digit());
     last.starts_with(['-', '*', '+']) || (number.len() < last.len() && number.starts_with(['.', ')']))
+}
+
+/// The number of columns of a text.
+fn width_of(text: &str) -> u32 {
+    let mut place = indentation(text);
+    place.skip(&text[place.offset..]);
+    place.column
 }
 
 /// The list marker after this one: numbers are incremented.

@@ -80,6 +80,8 @@ struct MarkdownReader<'a> {
 struct ListItem {
     /// Column of its marker.
     column: u32,
+    /// Columns from its marker to its content.
+    width: u16,
     list: u32,
     /// The number of the task that it became, from 1.
     task: Option<NonZeroU32>,
@@ -284,11 +286,10 @@ impl<'a> MarkdownReader<'a> {
         }
     }
 
-    /// Whether the line at `column` is in no item.
+    /// Whether a heading at `column` is in no item.
     fn is_outside(&self, column: u32) -> bool {
-        self.items
-            .first()
-            .is_none_or(|item| column < item.column + INNER_COLUMNS)
+        let first = self.items.first();
+        first.is_none_or(|item| column < item.column + u32::from(item.width))
     }
 
     /// Reads a block that is indented like code. Returns its last line.
@@ -313,11 +314,7 @@ impl<'a> MarkdownReader<'a> {
     /// Ends the text that is being read, and the items that do not hold what begins at `column`.
     fn interrupt(&mut self, column: u32) {
         self.end_paragraph();
-        while self
-            .items
-            .last()
-            .is_some_and(|item| column < item.column + INNER_COLUMNS)
-        {
+        while self.items.last().is_some_and(|item| column <= item.column) {
             self.close_item();
         }
     }
@@ -378,6 +375,7 @@ impl<'a> MarkdownReader<'a> {
             let is_empty = place.offset >= source.len();
             self.items.push(ListItem {
                 column: marker.column,
+                width: u16::try_from(place.column - marker.column).unwrap_or(u16::MAX),
                 list,
                 task: None,
                 sign: ListSign { byte, is_empty },

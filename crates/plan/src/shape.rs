@@ -30,7 +30,7 @@ impl Place {
         }
     }
 
-    fn skip(&mut self, text: &str) {
+    pub(super) fn skip(&mut self, text: &str) {
         self.offset += text.len();
         let width = u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
         self.column = self.column.saturating_add(width);
