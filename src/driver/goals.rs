@@ -369,6 +369,8 @@ fn goal_launch(command: &str, context: &ExecutionContext) -> Launch {
     let both = format!("exec {SHELL} -c \"$0\" 2>&1");
     launch.args.insert(1, OsString::from(both));
     launch.stdout = StdoutMode::Piped;
+    // On a pipe, Python would keep what it prints to itself until it ends; a goal that is out of time is ended.
+    launch.env.insert(0, ("PYTHONUNBUFFERED".to_owned(), "1".to_owned()));
     for name in TERMINAL_VARS.map(str::to_owned) {
         let is_given = launch.env.iter().any(|(given, _)| *given == name);
         match std::env::var(&name) {

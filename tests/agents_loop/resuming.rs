@@ -12,7 +12,7 @@ use crate::{
         Sandbox,
         agent::{Agent, each_agent},
     },
-    stand_in::{StandIn, Step, http, say, shell},
+    stand_in::{StandIn, Step, UNTIL_GO, http, say, shell},
 };
 
 fn scenario(agent: Agent) {
@@ -20,12 +20,9 @@ fn scenario(agent: Agent) {
 }
 
 fn on_channel(agent: Agent, channel: &str) {
-    // The run is paused after the second session: agents save their sessions at no known time.
+    // The user pauses the run in the second session: agents save their sessions at no known time.
     let tick = "awk '!t && sub(/- \\[ \\]/, \"- [x]\") { t = 1 } { print }' PLAN.md > P && mv P PLAN.md";
-    let pausing: [Step; 2] = [
-        shell(&format!("{tick}; touch .ralph-pause")).into(),
-        say("Ticked.").into(),
-    ];
+    let pausing: [Step; 2] = [shell(&format!("{tick}; {UNTIL_GO}")).into(), say("Ticked.").into()];
     let model = StandIn::start(in_order([&work_on("hello"), &pausing, &work_on("more")]));
     let Some(sandbox) = agent.sandbox(&model, 0) else {
         return;
@@ -39,9 +36,14 @@ fn on_channel(agent: Agent, channel: &str) {
     let running = ralph(agent, &sandbox)
         .args(["--session", "resume", "--sandbox", "on", "--channel", channel])
         .start();
+    running.wait_for_record(PATIENCE, |event| {
+        matches!(event, Event::IterationStarted { iteration: 2, .. })
+    });
+    sandbox.write(".ralph-pause", "");
+    sandbox.write("go", "");
     running.wait_for_record(PATIENCE, |event| matches!(event, Event::Held));
     forget(agent, &sandbox);
-    fs::remove_file(sandbox.project().join(".ralph-pause")).expect("the agent paused the run");
+    fs::remove_file(sandbox.project().join(".ralph-pause")).expect("the run is paused");
     let finished = running.wait(PATIENCE);
 
     assert_done(&finished, 3, 4);

@@ -24,7 +24,7 @@ use crate::{
         processes::{Process, is_running},
         wait_until,
     },
-    stand_in::{Scenario, StandIn, say, shell},
+    stand_in::{Scenario, StandIn, UNTIL_GO, say, shell},
 };
 
 /// The opencode servers in a sandbox.
@@ -68,7 +68,7 @@ fn a_server_that_was_named_does_the_work_and_runs_on() {
 #[ignore = "part of the full matrix"]
 fn a_session_that_somebody_has_deleted_on_the_server_is_followed_by_a_fresh_one() {
     let tick = "awk '!t && sub(/- \\[ \\]/, \"- [x]\") { t = 1 } { print }' PLAN.md > P && mv P PLAN.md";
-    let pausing = shell(&format!("{tick}; touch .ralph-pause"));
+    let pausing = shell(&format!("{tick}; {UNTIL_GO}"));
     let model = StandIn::start(in_order([&[pausing.into(), say("Ticked.").into()], &work_on("world")]));
     let Some(sandbox) = Agent::OpencodeServer.sandbox(&model, 0) else {
         return;
@@ -94,9 +94,11 @@ fn a_session_that_somebody_has_deleted_on_the_server_is_followed_by_a_fresh_one(
     else {
         panic!("a session has an id");
     };
+    sandbox.write(".ralph-pause", "");
+    sandbox.write("go", "");
     running.wait_for_record(SOON, |event| matches!(event, Event::Held));
     delete(port, &session.0);
-    std::fs::remove_file(sandbox.project().join(".ralph-pause")).expect("the agent paused the run");
+    std::fs::remove_file(sandbox.project().join(".ralph-pause")).expect("the run is paused");
     let finished = running.wait(SOON);
     assert_done(&finished, 2, 3);
     let ended = outcomes(&finished.records());

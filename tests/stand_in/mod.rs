@@ -16,5 +16,5 @@ mod tests;
 mod tools;
 
 pub use log::{ExchangeOutcome, RequestKind};
-pub use scenario::{Gate, Scenario, Step, answer, decide, drop_connection, http, say, shell, silence};
+pub use scenario::{Gate, Scenario, Step, UNTIL_GO, answer, decide, drop_connection, http, say, shell, silence};
 pub use server::StandIn;

@@ -169,6 +169,9 @@ pub fn say(text: &str) -> ModelAnswer {
     answer().text(text)
 }
 
+/// A command that waits for the file `go` in the project, and takes it away.
+pub const UNTIL_GO: &str = "until [ -e go ]; do sleep 0.05; done; rm go";
+
 /// An answer that calls the shell tool.
 pub fn shell(command: &str) -> ModelAnswer {
     answer().shell(command)

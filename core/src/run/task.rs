@@ -83,6 +83,19 @@ pub enum GoalState {
     Checked { result: Box<GoalResult> },
 }
 
+/// The names of the failed tests of each goal whose counts are not in doubt.
+pub(super) fn failed_tests(goals: &[GoalResult]) -> BTreeMap<String, Vec<String>> {
+    let failed = goals
+        .iter()
+        .filter(|result| result.doubt.is_none() && !result.failed_tests.is_empty());
+    failed
+        .map(|result| {
+            let names = result.failed_tests.iter().map(ToString::to_string);
+            (result.name.clone(), names.collect())
+        })
+        .collect()
+}
+
 /// Combines the plan with the state of its tasks, of which the user has set those `left_out` aside. Removed tasks come
 /// last.
 pub(super) fn tasks(

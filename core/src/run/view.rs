@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::{
     Ask, Background, Block, Breaker, Calls, ChangedTests, Clock, Comments, Delivered, EditChecks, End, GoalState,
     GoalStatus, HookRuns, Incidents, Iterations, Message, Observation, OpenAsk, Permissions, Phase, Posts,
-    SandboxState, Shared, Spending, StopAsked, Task, Tool, Work, head, stashes, task::tasks, tool,
+    SandboxState, Shared, Spending, StopAsked, Task, Tool, Work, head, stashes,
+    task::{failed_tests, tasks},
+    tool,
 };
 use crate::event::{
     AgentSignal, Changes, ChannelKind, Event, Goal, GoalResult, HeadPlace, Hint, KnownFailures, LimitKind, Notice,
@@ -101,21 +103,10 @@ impl RunView {
     /// Tests that may fail, by the names of their goals. They are those that failed before the first iteration, if the
     /// settings forgive that.
     pub fn known_failures(&self) -> BTreeMap<String, Vec<String>> {
-        let goals = match self.settings.gate.known_failures {
-            KnownFailures::Block => &[],
-            KnownFailures::Forgive => &self.iterations.at_start.goals[..],
-        };
-        let failed = goals
-            .iter()
-            .filter(|result| result.doubt.is_none() && !result.failed_tests.is_empty());
-        failed
-            .map(|result| {
-                (
-                    result.name.clone(),
-                    result.failed_tests.iter().map(ToString::to_string).collect(),
-                )
-            })
-            .collect()
+        match self.settings.gate.known_failures {
+            KnownFailures::Block => BTreeMap::new(),
+            KnownFailures::Forgive => failed_tests(&self.iterations.at_start.goals),
+        }
     }
 
     /// The mode that decides requests without a matching rule.
@@ -698,10 +689,8 @@ impl RunView {
     /// Texts of the tasks that are set aside: until the user replies or raises their limit, or by the user.
     pub fn set_aside(&self) -> Vec<String> {
         let blocked = self.blocks.iter().filter_map(|block| block.task.clone());
-        blocked
-            .chain(self.tasks_at_limit().map(|(task, _)| task.to_owned()))
-            .chain(self.left_out())
-            .collect()
+        let at_limit = self.tasks_at_limit().map(|(task, _)| task.to_owned());
+        blocked.chain(at_limit).chain(self.left_out()).collect()
     }
 
     /// Texts of the open tasks that the user has set aside, of those in them, and of those that wait for them. The run is
@@ -719,15 +708,15 @@ impl RunView {
     pub fn tasks_at_limit(&self) -> impl Iterator<Item = (&str, LimitKind)> {
         let is_limited = !self.settings.limits.per_task.is_none();
         let left_out = if is_limited { self.left_out() } else { Vec::new() };
-        let open = self.plan.tasks.iter().filter(move |task| is_limited && !task.done);
-        let open = open.filter(move |task| !left_out.contains(&task.text));
+        let open = self.plan.tasks.iter();
+        let open = open.filter(move |task| is_limited && !task.done && !left_out.contains(&task.text));
         open.filter_map(|task| Some((task.text.as_str(), self.task_limit_reached(&task.text)?)))
     }
 
     /// The limit that prevents another iteration on `task`.
     pub fn task_limit_reached(&self, task: &str) -> Option<LimitKind> {
         let limits = &self.settings.limits.per_task;
-        if limits.is_none() || self.is_worked_on(task) {
+        if limits.is_none() || self.worked_on() == Some(task) {
             return None;
         }
         let work = self.iterations.work.get(task)?;
@@ -736,22 +725,23 @@ impl RunView {
 
     /// The work on the current or next task.
     pub fn current_work(&self) -> Option<Work> {
-        let latest = self.iterations.latest().filter(|_| self.is_busy());
-        let task = latest.and_then(|latest| latest.task.as_deref());
-        let task = task.or_else(|| self.task().map(|task| task.text.as_str()))?;
+        let task = self
+            .worked_on()
+            .or_else(|| self.task().map(|task| task.text.as_str()))?;
         self.iterations.work.get(task).cloned()
     }
 
-    fn is_worked_on(&self, task: &str) -> bool {
-        let latest = self.iterations.latest().filter(|_| self.is_busy());
-        latest.is_some_and(|latest| latest.task.as_deref() == Some(task))
+    /// The task of the agent that is running.
+    fn worked_on(&self) -> Option<&str> {
+        self.iterations.latest().filter(|_| self.is_busy())?.task.as_deref()
     }
 
     /// The daily limit that is reached at `now_ms`; `None` if the current day was not recorded.
     pub fn day_limit_reached(&self, now_ms: u64) -> Option<LimitKind> {
         self.spending.day.filter(|day| day.contains(now_ms))?;
-        let limits = self.spending.limits_today(&self.settings.limits.per_day);
-        limits.spent(&self.spending.today())
+        self.spending
+            .limits_today(&self.settings.limits.per_day)
+            .spent(&self.spending.today())
     }
 
     /// The current or next task.
@@ -760,9 +750,8 @@ impl RunView {
             return None;
         }
         // An agent keeps its task, although the plan may by now name another one.
-        let latest = self.iterations.latest().filter(|_| self.is_busy());
-        let worked_on = latest.and_then(|latest| latest.task.as_ref()).and_then(|text| {
-            let mut named = self.plan.tasks.iter().filter(|task| task.text == *text);
+        let worked_on = self.worked_on().and_then(|text| {
+            let mut named = self.plan.tasks.iter().filter(|task| task.text == text);
             named.clone().find(|task| !task.done).or_else(|| named.next())
         });
         worked_on.or_else(|| self.plan.current_except(&self.set_aside()))
@@ -770,9 +759,10 @@ impl RunView {
 
     /// The tasks of the plan in order, followed by those removed from it.
     pub fn tasks(&self) -> Vec<Task> {
-        let at_limit = |task: &str| self.task_limit_reached(task);
         let (left_out, work) = (self.left_out(), &self.iterations.work);
-        tasks(&self.plan, &self.missing, &left_out, &self.blocks, work, at_limit)
+        tasks(&self.plan, &self.missing, &left_out, &self.blocks, work, |task| {
+            self.task_limit_reached(task)
+        })
     }
 
     /// Duration of the run, without times without work.
@@ -787,8 +777,9 @@ impl RunView {
     /// The limit that prevents another iteration.
     pub fn limit_reached(&self, now_ms: u64) -> Option<LimitKind> {
         let elapsed_ms = now_ms.saturating_sub(self.clock.started_ms);
-        let limits = &self.settings.limits;
-        limits.reached(self.iterations.counted, elapsed_ms, &self.usage)
+        self.settings
+            .limits
+            .reached(self.iterations.counted, elapsed_ms, &self.usage)
     }
 
     /// The totals so far.

@@ -643,11 +643,15 @@ impl<'a> MarkdownReader<'a> {
     fn complete(&mut self) {
         let Some(pending) = self.pending.take() else { return };
         // A plan with more tasks is refused with their number.
-        let words = match self.found.tasks.len() > TASKS_CAP {
-            true => PlainWords::written(self.text, &pending.pieces),
+        let is_beyond = self.found.tasks.len() > TASKS_CAP;
+        let words = match is_beyond {
+            true => PlainWords::default(),
             false => PlainWords::parsed(self.text, &pending.pieces),
         };
-        let (text, group) = self.divided(&words);
+        let (text, group) = match is_beyond {
+            true => ("beyond".to_owned(), None),
+            false => self.divided(&words),
+        };
         if text.is_empty() {
             let source = self.lines.source(pending.line);
             self.name(pending.line, source, UnreadWhy::Empty);

@@ -75,6 +75,11 @@ fn read(kind: PlanKind, text: &str) -> Result<ParsedPlan, PlanError> {
             },
         });
     }
+    if found.tasks.len() > TASKS_CAP {
+        return Err(PlanError::TooMany {
+            tasks: found.tasks.len(),
+        });
+    }
     form_steps(&mut found);
     tell_apart(&mut found);
     let FoundTasks {
