@@ -421,7 +421,7 @@ fn a_run_that_ended_blocked_is_answered_and_continued_on_the_page() {
     phone.types("the blue one");
     phone.clicks("Answer");
     phone.sees("message 1 is queued");
-    phone.sees("ralph continue in its project resumes it");
+    phone.sees("Blocked: needs your answer");
     assert_content(&phone);
     assert_eq!(phone.value(TWO_ASKS), json!(["ask-1", "1 of 2", "ask-2", "ask-2"]));
     phone.clicks("Continue the run");

@@ -232,12 +232,11 @@ fn what_is_merged_is_what_the_commits_hold_whatever_git_replace_shows_for_it() {
         finished.stdout.contains("the goals fail on the merged tree"),
         "{finished:?}"
     );
+    // Whether the second one is made depends on what git refreshes in between; the other content is never merged.
     let merged = format!("{}:api.txt", target(&sandbox));
-    assert_eq!(
-        sandbox.git(["--no-replace-objects", "show", &merged]),
-        "good\n",
-        "{finished:?}"
-    );
+    let show = ["--no-replace-objects", "show", &merged];
+    let merged = sandbox.program("git").args(show).run(SOON);
+    assert!(["", "good\n"].contains(&&*merged.stdout), "{merged:?} {finished:?}");
     let said = |line: &&str| line.contains("`git replace` shows other content for 1 object");
     let said: Vec<&str> = finished.stdout.lines().filter(said).collect();
     assert_eq!(said.len(), 1, "{finished:?}");

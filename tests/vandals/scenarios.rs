@@ -230,9 +230,9 @@ fn vandals() -> Vec<VandalScenario> {
         jsonl(
             "deletes .git",
             "rm -rf .git; sed -i '0,/- \\[ \\]/s//- [x]/' PLAN.md; over ok",
-            0,
-            2,
-            "Done",
+            1,
+            1,
+            "RepositoryLost",
         ),
         jsonl(
             "resets what it did",

@@ -130,9 +130,9 @@ fn repositories() -> Vec<VandalScenario> {
         jsonl(
             "deletes .git and changes nothing else",
             "rm -rf .git; over ok",
-            7,
-            7,
-            "BreakerOpen",
+            1,
+            1,
+            "RepositoryLost",
         ),
         jsonl(
             "leaves the index locked",

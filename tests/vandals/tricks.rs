@@ -168,9 +168,9 @@ fn replaced_plans() -> Vec<VandalScenario> {
         jsonl(
             "deletes the whole project",
             "find . -mindepth 1 -maxdepth 1 -exec rm -rf {} +; over \"$(promise)\"",
-            7,
-            7,
-            "BreakerOpen",
+            1,
+            1,
+            "RepositoryLost",
         ),
     ]
 }
@@ -205,9 +205,9 @@ fn goals() -> Vec<VandalScenario> {
             ..jsonl(
                 "lets a goal delete the plan",
                 &format!("echo 'rm PLAN.md' > check.sh; {TICK_ALL}; over \"$(promise)\""),
-                3,
-                1,
-                "PlanInvalid",
+                7,
+                7,
+                "BreakerOpen",
             )
         },
         VandalScenario {
