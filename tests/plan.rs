@@ -133,7 +133,7 @@ fn a_task_is_added_in_the_manner_of_the_file_and_a_run_that_works_finds_it() {
 
     // A task is added while the agent works on the last one: the run includes it.
     sandbox.write("PLAN.md", "- [ ] Write hello.txt\n");
-    for name in ["code.md", "prd.json", "link.md"] {
+    for name in ["prd.json", "link.md"] {
         fs::remove_file(sandbox.project().join(name)).unwrap();
     }
     sandbox.git(["add", "--all"]);
