@@ -144,9 +144,9 @@ fn repositories() -> Vec<VandalScenario> {
         jsonl(
             "breaks the repository",
             r#"echo garbage > .git/HEAD; : > .git/index; sed -i '0,/- \[ \]/s//- [x]/' PLAN.md; over ok"#,
-            0,
-            2,
-            "Done",
+            1,
+            1,
+            "RepositoryLost",
         ),
         jsonl(
             "puts a repository into the repository",
