@@ -17,7 +17,7 @@ use super::{
     GitError, NestedChanges, Repository,
     checkpoint::{EMAIL, NAME},
     nested_search::{has_git, search},
-    process::{self, RawChange, nul_separated, raw_changes},
+    process::{self, GitOutput, RawChange, nul_separated, raw_changes},
     state::RepositoryState,
     status::WorkTreeStatus,
 };
@@ -377,6 +377,12 @@ impl Repository {
         self.open_nested(path, state.nested.opened).ok()
     }
 
+    /// Compares two trees. The output is for [`raw_changes`].
+    pub(super) fn tree_changes(&self, from: &str, to: &str) -> Result<GitOutput, GitError> {
+        let form = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev"];
+        self.git().args(form).args([from, to]).run()
+    }
+
     /// Returns what happened to the repositories inside between two trees.
     pub(super) fn count_nested(
         &self,
@@ -387,17 +393,7 @@ impl Repository {
         if nested.ever.is_empty() {
             return Ok(Vec::new());
         }
-        let diff = [
-            "diff-tree",
-            "-r",
-            "-z",
-            "--raw",
-            "--no-renames",
-            "--no-abbrev",
-            from,
-            to,
-        ];
-        let output = self.git().args(diff).run()?;
+        let output = self.tree_changes(from, to)?;
         let mut counted = Vec::new();
         for change in raw_changes(&output.stdout) {
             let change = change.ok_or_else(|| output.unexpected())?;

@@ -26,17 +26,7 @@ impl Repository {
         args: &[&str],
         cap: usize,
     ) -> Result<Vec<u8>, GitError> {
-        let diff = [
-            "diff-tree",
-            "-r",
-            "-z",
-            "--raw",
-            "--no-renames",
-            "--no-abbrev",
-            from,
-            to,
-        ];
-        let output = self.git().args(diff).run()?;
+        let output = self.tree_changes(from, to)?;
         let mut bytes = Vec::new();
         let links = raw_changes(&output.stdout).flatten().filter(|change| {
             // One that came or went has no other side.
