@@ -40,7 +40,7 @@ impl Repository {
         Ok((repository, notes))
     }
 
-    /// Opens the repository that contains `project`, a path without links, whatever it holds.
+    /// Opens the repository that contains `project`, a path without links.
     pub(super) fn open(project: &Path, scratch: &Path, supervisor: &Supervisor) -> Result<Repository, NoRepository> {
         let scratch = scratch.canonicalize().map_err(|source| unreadable(scratch, source))?;
         inspect_above(project).map_err(NoRepository::Unreadable)?;
@@ -168,27 +168,39 @@ fn locate(project: &Path, supervisor: &Supervisor) -> Result<(RepositoryLayout, 
     };
     let path = project.to_owned();
     let lines: Vec<&[u8]> = output.stdout.split(|&byte| byte == b'\n').collect();
-    match lines[..] {
+    let (paths, format) = match lines[..] {
         // git stops with an error at the first question without an answer.
-        [b"true", ..] => Err(NoRepository::Bare { path }),
-        [_, b"true", ..] => Err(NoRepository::InsideGitDirectory { path }),
-        [_, _, git_dir, common_dir, root, format, b""] => {
-            let absolute = |printed: &[u8]| {
-                let path = project.join(process::path(printed));
-                path.canonicalize().map_err(|source| unreadable(&path, source))
+        [b"true", ..] => return Err(NoRepository::Bare { path }),
+        [_, b"true", ..] => return Err(NoRepository::InsideGitDirectory { path }),
+        [_, _, git_dir, common_dir, root, format, b""] => ([git_dir, common_dir, root].map(process::path), format),
+        // A path has line breaks, so each is asked for alone.
+        [_, _, .., format, b""] if output.success() => {
+            let ask = |question| {
+                let asked = Git::at(supervisor, project).deadline(DISCOVERY_DEADLINE);
+                let output = asked.args(["rev-parse", question]).run();
+                output
+                    .and_then(|output| output.path())
+                    .map_err(NoRepository::Unreadable)
             };
-            let layout = RepositoryLayout {
-                root: process::path(root),
-                git_dir: absolute(git_dir)?,
-                common_dir: absolute(common_dir)?,
-            };
-            // An old git that does not know the question repeats it; it knows only SHA-1.
-            let id_bytes = if format == b"sha256" { 32 } else { 20 };
-            Ok((check_location(project, layout, supervisor)?, id_bytes))
+            let [_, _, _, git_dir, common_dir, root, _] = args;
+            ([ask(git_dir)?, ask(common_dir)?, ask(root)?], format)
         }
-        _ if output.stderr.contains("not a git repository") => Err(NoRepository::NotARepository { path }),
-        _ => Err(NoRepository::Unreadable(output.refusal())),
-    }
+        _ if output.stderr.contains("not a git repository") => return Err(NoRepository::NotARepository { path }),
+        _ => return Err(NoRepository::Unreadable(output.refusal())),
+    };
+    let [git_dir, common_dir, root] = paths;
+    let absolute = |printed: PathBuf| {
+        let path = project.join(printed);
+        path.canonicalize().map_err(|source| unreadable(&path, source))
+    };
+    let layout = RepositoryLayout {
+        root,
+        git_dir: absolute(git_dir)?,
+        common_dir: absolute(common_dir)?,
+    };
+    // An old git that does not know the question repeats it; it knows only SHA-1.
+    let id_bytes = if format == b"sha256" { 32 } else { 20 };
+    Ok((check_location(project, layout, supervisor)?, id_bytes))
 }
 
 /// Returns git's directories of `project`, wherever they are; none if it is in no repository that ralph accepts.
@@ -229,7 +241,9 @@ fn points_back(layout: &RepositoryLayout, supervisor: &Supervisor) -> bool {
         return true;
     }
     if let Some(named) = read_small(&layout.git_dir.join("gitdir")) {
-        let named = layout.git_dir.join(process::path(named.trim_ascii()));
+        let named = layout
+            .git_dir
+            .join(process::path(named.strip_suffix(b"\n").unwrap_or(&named)));
         return named.parent().and_then(|root| root.canonicalize().ok()) == Some(layout.root.clone());
     }
     // git has found the work tree by this setting, if there is one.

@@ -215,6 +215,14 @@ impl GitOutput {
         }
     }
 
+    /// Returns the output as one path.
+    pub(super) fn path(&self) -> Result<PathBuf, GitError> {
+        match self.stdout.strip_suffix(b"\n") {
+            Some(printed) if self.success() && !printed.is_empty() => Ok(path(printed)),
+            _ => Err(self.unexpected()),
+        }
+    }
+
     /// Returns the error for a failed command.
     pub(super) fn refusal(&self) -> GitError {
         let said = reason(&self.stderr).unwrap_or_else(|| self.status.to_string());

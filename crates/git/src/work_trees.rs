@@ -96,13 +96,13 @@ impl Branches {
             (true, false) => return Err(NoRepository::Bare { path: path() }),
             (false, _) => return Err(NoRepository::NotARepository { path: path() }),
         }
-        let line = |args: &[&str]| {
-            git(args)
-                .and_then(|output| output.line())
+        let path_of = |question| {
+            git(&["rev-parse", question])
+                .and_then(|output| output.path())
                 .map_err(NoRepository::Unreadable)
         };
-        let root = PathBuf::from(line(&["rev-parse", "--show-toplevel"])?);
-        let common_dir = project.join(line(&["rev-parse", "--git-common-dir"])?);
+        let root = path_of("--show-toplevel")?;
+        let common_dir = project.join(path_of("--git-common-dir")?);
         // The canonical path, as git writes it to its own files.
         let common_dir = common_dir.canonicalize().unwrap_or(common_dir);
         let prefix = project.strip_prefix(&root).map(Path::to_owned).unwrap_or_default();
@@ -367,7 +367,7 @@ impl Branches {
             return Ok(!admin.join("locked").exists());
         }
         let output = self.at(tree).args(["rev-parse", "--show-toplevel"]).run_any()?;
-        let is_it = output.success() && output.line().is_ok_and(|line| Path::new(&line) == tree);
+        let is_it = output.path().is_ok_and(|top| top == tree);
         Ok(is_it && !self.admin_of(tree)?.join("locked").exists())
     }
 
@@ -748,7 +748,7 @@ impl Branches {
             return Ok(admin);
         }
         let output = self.at(tree).args(["rev-parse", "--absolute-git-dir"]).run()?;
-        output.line().map(PathBuf::from)
+        output.path()
     }
 
     /// Returns the repository's entry of a work tree if the entry and the tree name each other; `None` if git has to be
