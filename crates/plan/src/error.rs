@@ -2,7 +2,7 @@ use ralph_core::event::UnreadLine;
 use ralph_text::Position;
 use thiserror::Error;
 
-use super::kind::{ALL_TEXTS_CAP_BYTES, NESTED_CAP, PlanKind, TASKS_CAP};
+use super::kind::{ALL_TEXTS_CAP_BYTES, NESTED_CAP, PlanKind, TASKS_CAP, UNREAD_CAP};
 
 /// Why a plan cannot be worked on. The caller adds the path.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -15,13 +15,18 @@ pub enum PlanError {
     #[error("no task found{}", like_tasks(.unread))]
     NoTasks {
         kind: PlanKind,
-        /// The lines that look like tasks and are none.
+        /// The lines that look like tasks and cannot be read.
         unread: Vec<UnreadLine>,
     },
     #[error("it has no section `{section}` with tasks")]
     NoSection { section: String },
     #[error("the plan has {} tasks; the maximum is {}", grouped(*.tasks), grouped(TASKS_CAP))]
     TooMany { tasks: usize },
+    #[error(
+        "{} lines look like tasks and cannot be read as tasks; the maximum is {}",
+        grouped(*.lines), grouped(UNREAD_CAP)
+    )]
+    TooManyUnread { lines: usize },
     #[error("the tasks have {} KiB of text; the maximum is {} KiB", .bytes.div_ceil(1024), ALL_TEXTS_CAP_BYTES >> 10)]
     TooMuchText { bytes: usize },
     #[error(
@@ -62,6 +67,7 @@ impl PlanError {
             | PlanError::NoTasks { .. }
             | PlanError::NoSection { .. }
             | PlanError::TooMany { .. }
+            | PlanError::TooManyUnread { .. }
             | PlanError::TooMuchText { .. }
             | PlanError::TooNested { .. } => None,
         }
@@ -81,6 +87,7 @@ impl PlanError {
             PlanError::TooMany { .. } | PlanError::TooMuchText { .. } => {
                 "split it into several plans and run them one by one with `--plan FILE`"
             }
+            PlanError::TooManyUnread { .. } => "write tasks as `- [ ] what to do`, or move what is no task elsewhere",
             PlanError::TooNested { .. } => "begin each item on a line of its own",
             PlanError::NotUtf8 { utf16: true, .. } => "it looks like UTF-16; save it as UTF-8",
             PlanError::NotUtf8 { utf16: false, .. } => "save it as UTF-8",

@@ -4,6 +4,8 @@ use std::path::Path;
 
 /// Maximum number of tasks of a plan.
 pub(super) const TASKS_CAP: usize = 10_000;
+/// Maximum number of lines that look like tasks and cannot be read.
+pub(super) const UNREAD_CAP: usize = 10_000;
 /// Maximum size of all task texts as JSON, in bytes. Together with [`TASKS_CAP`] it keeps the record of a plan below 2
 /// MiB, and one that lists every task as vanished and as many new ones below 3 MiB.
 pub(super) const ALL_TEXTS_CAP_BYTES: usize = 1 << 20;

@@ -29,7 +29,7 @@ pub(super) fn has_prose(text: &str) -> bool {
     MarkdownReader::read(text).has_prose
 }
 
-/// Lists the tasks of a check-list in file order, with the lines that look like tasks and are none.
+/// Lists the tasks of a check-list in file order, with the lines that look like tasks and cannot be read.
 ///
 /// A task is an item of any list (`-`, `*`, `+`, `1.`, `1)`, `•`) or a heading that begins with a box and has a text; the text
 /// is the first paragraph without its markup. An item is in the one above it if it is indented more than that one's marker.
@@ -271,7 +271,7 @@ impl<'a> MarkdownReader<'a> {
         None
     }
 
-    /// Names a line that looks like a task and is none.
+    /// Names a line that looks like a task and cannot be read.
     fn name(&mut self, line: u32, source: &str, why: UnreadWhy) {
         self.found.unread.push(unread(line, source, why));
     }
@@ -553,8 +553,13 @@ impl<'a> MarkdownReader<'a> {
             let count = self.found.tasks.len();
             self.add_heading(level, first, line, &places);
             if self.found.tasks.len() > count {
-                // Its box was named when its line was a paragraph.
-                self.found.unread.retain(|unread| unread.line != first);
+                // Its box was named when its line was a paragraph. Only lines of the same paragraph were named since.
+                let unread = &mut self.found.unread;
+                let named = unread.iter().rev().take_while(|unread| unread.line >= first);
+                let begin = unread.len() - named.count();
+                if unread.get(begin).is_some_and(|unread| unread.line == first) {
+                    unread.remove(begin);
+                }
             }
         }
     }

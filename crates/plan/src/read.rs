@@ -6,7 +6,7 @@ use ralph_text::Position;
 use super::{
     checks::find_conflicts,
     error::PlanError,
-    kind::{ALL_HEADINGS_CAP_BYTES, ALL_TEXTS_CAP_BYTES, NESTED_CAP, PlanKind, TASKS_CAP},
+    kind::{ALL_HEADINGS_CAP_BYTES, ALL_TEXTS_CAP_BYTES, NESTED_CAP, PlanKind, TASKS_CAP, UNREAD_CAP},
     markdown,
     order::resolve_order,
     prd,
@@ -65,6 +65,11 @@ fn read(kind: PlanKind, text: &str) -> Result<ParsedPlan, PlanError> {
         }
         PlanKind::Prd => prd::tasks(text)?,
     };
+    if found.unread.len() > UNREAD_CAP {
+        return Err(PlanError::TooManyUnread {
+            lines: found.unread.len(),
+        });
+    }
     if found.tasks.is_empty() {
         let is_unread = found.unread.iter().any(|unread| !unread.why.is_chosen());
         return Err(match kind {
@@ -258,6 +263,23 @@ mod tests {
         let stories = vec![r#"{"title":"a"}"#; TASKS_CAP + 1].join(",");
         let error = parse(PlanKind::Prd, &format!("[{stories}]")).unwrap_err();
         assert_eq!(error, PlanError::TooMany { tasks: TASKS_CAP + 1 });
+    }
+
+    #[test]
+    fn a_plan_of_half_a_million_lines_that_only_look_like_tasks_is_refused_with_their_number() {
+        let most = format!("- [ ] a\n{}", "> [ ] b\n".repeat(UNREAD_CAP));
+        assert_eq!(
+            read_bytes(PlanKind::Markdown, most.as_bytes()).unwrap().unread.len(),
+            UNREAD_CAP
+        );
+        for lines in ["- [ ]\n", "[ ] b\n", "> [ ] b\n", "| [ ] | b |\n", "[ ] b\nc\n\n"] {
+            let error = parse(PlanKind::Markdown, &format!("- [ ] a\n\n{}", lines.repeat(500_000))).unwrap_err();
+            assert_eq!(error, PlanError::TooManyUnread { lines: 500_000 }, "{lines}");
+        }
+        // Each underline makes a task of a line that was named before.
+        let headings = format!("{}{}", "> [ ] b\n\n".repeat(150_000), "[ ] a\n---\n".repeat(150_000));
+        let error = parse(PlanKind::Markdown, &headings).unwrap_err();
+        assert_eq!(error, PlanError::TooManyUnread { lines: 150_000 });
     }
 
     #[test]
