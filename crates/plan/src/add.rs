@@ -16,7 +16,7 @@ use thiserror::Error;
 
 use super::{
     error::PlanError,
-    headings::below,
+    headings::{below, end_of},
     kind::PlanKind,
     line::one_line,
     markdown::{self, headings},
@@ -113,6 +113,15 @@ fn to_markdown(text: &str, before: &PlanSnapshot, task: &str, section: Option<&s
     let tasks: Vec<&PlanTask> = tasks.collect();
     let depth = tasks.iter().map(|task| task.depth).min();
     let outermost = tasks.iter().filter(|task| Some(task.depth) == depth);
+    let last = outermost.clone().next_back().map(|task| task.line);
+    let as_heading = headings
+        .iter()
+        .position(|heading| Some(lines.line_of(heading.start)) == last);
+    if let Some(at) = as_heading {
+        let head = text[..end_of(&headings, at, text.len())].trim_end().len();
+        let level = "#".repeat(headings[at].level);
+        return inserted(text, head, &format!("{}{level} [ ] {task}", end_of_line.repeat(2)));
+    }
     if let Some(sibling) = Sibling::last(text, &lines, outermost.map(|task| task.line)) {
         let gap = sibling.gap(text, end_of_line);
         let line = format!("{gap}{}[ ] {task}", sibling.marker);
@@ -369,6 +378,27 @@ mod tests {
     }
 
     #[test]
+    fn a_task_is_a_heading_where_the_last_one_is() {
+        for (text, with) in [
+            (
+                "### [x] Task 1\n\ntext\n\n#### Detail\n- [ ] part\n",
+                "### [x] Task 1\n\ntext\n\n#### Detail\n- [ ] part\n\n### [ ] new\n",
+            ),
+            (
+                "# A\r\n## [ ] One\r\n## [ ] Two\r\n\r\n# End\r\n",
+                "# A\r\n## [ ] One\r\n## [ ] Two\r\n\r\n## [ ] new\r\n\r\n# End\r\n",
+            ),
+            ("[ ] One\n---\n", "[ ] One\n---\n\n## [ ] new\n"),
+            (
+                "## [ ] One\n## Quality\n- [ ] passes\n",
+                "## [ ] One\n## Quality\n- [ ] passes\n- [ ] new\n",
+            ),
+        ] {
+            assert_eq!(markdown(text, None), with, "{text:?}");
+        }
+    }
+
+    #[test]
     fn a_section_is_found_by_its_heading_and_added_where_there_is_none() {
         let text = "# Plan\n\n## Parser\n\n- [ ] one\n\n### Later\n\n## Printer\n\ntext\n";
         for (section, with) in [
@@ -408,8 +438,10 @@ mod tests {
 
     #[test]
     fn whatever_the_text_is_nothing_but_one_task_changes() {
-        const PIECES: [&str; 20] = [
+        const PIECES: [&str; 22] = [
             "# Head\n",
+            "## [ ] Task\n",
+            "### [x] Task\n",
             "10. [ ] y\n",
             "   note\n",
             "- [ ] a\n",
