@@ -221,16 +221,18 @@ impl RequiredCounts {
     }
 
     /// Returns the trouble if a goal ran fewer tests than the `known` ones of a side, beyond the confirmed
-    /// loss.
+    /// loss. The merged tree may skip what either side skips: each side's own gate has judged that.
     fn fewer(&self, side: Side, known: &GoalTests, goal: &GoalResult) -> Option<TestTrouble> {
-        let allowed = match side {
-            Side::Target => &self.by_plan,
-            Side::Plan => &self.by_target,
+        let (allowed, other) = match side {
+            Side::Target => (&self.by_plan, &self.plan),
+            Side::Plan => (&self.by_target, &self.target),
         };
+        let skipped_there = other.get(&goal.name).map_or(0, TestCounts::unmeasured);
         let before = known.get(&goal.name).filter(|before| before.ran() > 0)?;
         let allowed = allowed.loss(&goal.name);
         let least = before.ran().saturating_sub(allowed.fewer);
-        let most = before.unmeasured().saturating_add(allowed.unmeasured);
+        let most = [before.unmeasured(), allowed.unmeasured, skipped_there];
+        let most = most.into_iter().fold(0, u32::saturating_add);
         let is_fewer = match &goal.tests {
             Some(now) => now.ran() < least || now.unmeasured() > most,
             None => least > 0,
@@ -369,6 +371,19 @@ mod tests {
             assert_eq!(verdict(&confirmed, Some(counts(3, 0))), None);
             assert_eq!(verdict(&confirmed, Some(counts(5, 3))), None);
         }
+    }
+
+    #[test]
+    fn a_merged_tree_may_skip_what_either_side_skips() {
+        let required = RequiredCounts {
+            target: goal_tests(counts(5, 1)),
+            plan: goal_tests(counts(6, 2)),
+            plan_fewest: goal_tests(counts(6, 2)),
+            ..RequiredCounts::default()
+        };
+        assert!(judge(&required, &merged(Some(counts(7, 3)))).is_ok());
+        assert!(judge(&required, &merged(Some(counts(7, 4)))).is_err());
+        assert!(judge(&required, &merged(Some(counts(5, 3)))).is_err());
     }
 
     #[test]
