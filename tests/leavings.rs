@@ -1,4 +1,4 @@
-//! What a session leaves behind beside the files of the project: HEAD elsewhere, processes, locks, stashes, a pause.
+//! The things that a session leaves behind beside the files of the project: HEAD elsewhere, processes, locks, stashes, a pause.
 
 use std::fs;
 
@@ -192,6 +192,19 @@ fn a_stash_that_is_left_is_told_and_named_at_the_end() {
         "{}",
         needs(&sandbox)
     );
+}
+
+#[test]
+fn a_stash_that_is_made_and_taken_back_where_trees_share_stashes_is_told() {
+    let sandbox = project("[ $n = 1 ] && { echo more >> work; git stash -q; git stash pop -q; }");
+    let tree = sandbox.home().join("tree");
+    sandbox.git(["worktree", "add", "--quiet", tree.to_str().unwrap()]);
+    let finished = sandbox.looping([] as [&str; 0]).current_dir(&tree).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    let said = told(&finished, &["a stash was made or taken", "changes of another plan"]);
+    assert_eq!(said.len(), 1, "{finished:?}");
+    let alone = project("[ $n = 1 ] && { echo more >> work; git stash -q; git stash pop -q; }");
+    assert_eq!(told(&finishes(&alone), &["a stash"]), [] as [&str; 0]);
 }
 
 #[test]

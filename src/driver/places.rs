@@ -1,9 +1,9 @@
-//! What a session leaves behind beside the files of the project: the repository, and the state of git in it.
+//! The things that a session leaves behind beside the files of the project: the repository, and the state of git in it.
 
 use std::path::Path;
 
 use ralph_core::event::{Changes, Checkpoint, HeadPlace, List, LostRepository, Notice, StashEntry, Text};
-use ralph_git::{FoundLock, GitWorks, LockRemoval, NewCheckpoint, Repository, Stash};
+use ralph_git::{FoundLock, GitWorks, LockRemoval, NewCheckpoint, Repository, Stash, StashLog};
 use ralph_system::proc::LeftProcess;
 use tracing::info;
 
@@ -48,6 +48,8 @@ pub(super) fn processes_ended(left: Vec<LeftProcess>) -> Option<Notice> {
 pub(super) struct Leavings {
     locks: Vec<FoundLock>,
     stashes: Vec<Stash>,
+    /// If other work trees have the same stashes: two plans that each make and take one may have taken each other's.
+    stash_log: Option<StashLog>,
 }
 
 impl Leavings {
@@ -56,6 +58,7 @@ impl Leavings {
         Leavings {
             locks: repository.lock_files(),
             stashes: repository.stashes(),
+            stash_log: repository.shares_stashes().then(|| repository.stash_log()),
         }
     }
 
@@ -99,7 +102,9 @@ impl Leavings {
         };
         let (made, gone) = (entries(&now, &self.stashes), entries(&self.stashes, &now));
         let shared = repository.shares_stashes();
-        (!made.is_empty() || !gone.is_empty()).then_some(Notice::StashesChanged { made, gone, shared })
+        let earlier = self.stash_log.as_ref();
+        let is_used = earlier.is_some_and(|earlier| repository.stash_log().is_used_since(earlier));
+        (!made.is_empty() || !gone.is_empty() || is_used).then_some(Notice::StashesChanged { made, gone, shared })
     }
 }
 
@@ -108,7 +113,7 @@ impl Leavings {
 pub(super) struct HeadWatch {
     /// The branch that was checked out when the run began, or none; `None` before the first look.
     begun_on: Option<Option<Text>>,
-    /// What was told last; `None` while HEAD is as it was.
+    /// The place that was told last; `None` while HEAD is as it was.
     told: Option<HeadPlace>,
     /// The last commit that HEAD was at while it was detached.
     loose: Option<String>,

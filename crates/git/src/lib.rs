@@ -110,7 +110,7 @@ pub use replica::Replica;
 pub use restore::{CheckpointPosition, RestoreResult, SavedCheckpoint};
 pub use shared::{REPLACEMENTS, References, changed_keys, config_file, config_text, is_moved_in_root, references};
 pub use show::{AfterCheckpoint, Commit, DiffColour, DiffDetail, IterationCheckpoints, RenderedDiff};
-pub use stashes::Stash;
+pub use stashes::{Stash, StashLog};
 pub use unseen::unseen;
 pub use work_trees::{Branches, MergeResult, MoveResult};
 
@@ -222,7 +222,7 @@ pub struct CountedChanges {
     pub nested: Vec<NestedChanges>,
 }
 
-/// What happened to a repository inside the work tree.
+/// The change of a repository inside the work tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NestedChanges {
     pub path: PathBuf,

@@ -1,4 +1,4 @@
-//! What became of the repository and of the commits in it, and how to keep them or get them back.
+//! The fate of a repository and of the commits in it, and how to keep them or get them back.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use ralph_text::{one_line, shell_word};
 
 use super::counted;
 
-/// What became of a repository, as a clause.
+/// The way in which a repository was lost, as a clause.
 pub fn lost_repository_in_words(lost: &LostRepository) -> String {
     let directory = shown(lost, &lost.directory);
     match &lost.how {
@@ -23,7 +23,7 @@ pub fn lost_repository_in_words(lost: &LostRepository) -> String {
     }
 }
 
-/// What is left of a repository, and what to type.
+/// The remains of a repository, and the command to type.
 pub fn way_back_in_words(lost: &LostRepository) -> String {
     let directory = shown(lost, &lost.directory);
     let place = shell_word(&directory);
@@ -71,7 +71,7 @@ fn from_remote(lost: &LostRepository) -> String {
     )
 }
 
-/// Where HEAD is, and how to keep the commits that are on no branch.
+/// The place of HEAD, and how to keep the commits that are on no branch.
 pub fn head_in_words(place: &HeadPlace) -> String {
     let mut text = match (&place.branch, &place.begun_on) {
         (Some(branch), Some(begun_on)) if branch == begun_on => format!("`{branch}` is checked out"),
@@ -105,7 +105,7 @@ pub fn head_in_words(place: &HeadPlace) -> String {
     text
 }
 
-/// What became of lock files that a session left.
+/// The lock files that a session left, removed and kept.
 pub(super) fn locks_in_words(removed: &[PathBuf], kept: &[PathBuf]) -> String {
     let listed = |paths: &[PathBuf], separator: &str| {
         let paths = paths.iter().map(|path| shell_word(&path.display().to_string()));
@@ -153,7 +153,14 @@ pub(super) fn stashes_in_words(made: &[StashEntry], gone: &[StashEntry], shared:
         ));
     }
     if shared {
-        parts.push("all work trees of the repository share their stashes, so it may be another plan's".to_owned());
+        let whose = match parts.is_empty() {
+            true => {
+                "a stash was made or taken during the iteration; all work trees of the repository share their stashes, so \
+                 the changes of another plan may be in this tree: compare `git diff` and `git log` with the task"
+            }
+            false => "all work trees of the repository share their stashes, so it may be another plan's",
+        };
+        parts.push(whose.to_owned());
     }
     parts.join("; ")
 }
