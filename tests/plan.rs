@@ -97,6 +97,52 @@ fn a_plan_is_shown_and_checked_and_what_is_no_plan_is_refused_with_its_place() {
     assert!(several.stderr.contains("different kinds of work"), "{several:?}");
 }
 
+/// Plans as people write them. The counts of open and done tasks and the lines that are no tasks are those of a person.
+#[test]
+fn plans_of_many_shapes_have_the_tasks_that_a_person_counts() {
+    const COUNTED: [(&str, usize, usize, &[u64]); 22] = [
+        ("below-bold.md", 2, 1, &[]),
+        ("below-text.md", 3, 0, &[]),
+        ("callout.md", 1, 0, &[4, 5]),
+        ("cyrillic.md", 1, 2, &[]),
+        ("details.md", 2, 1, &[]),
+        ("fence-in-fence.md", 2, 0, &[14]),
+        ("front-matter.md", 2, 0, &[]),
+        ("glued.md", 2, 0, &[1, 2, 4]),
+        ("headings.md", 4, 1, &[]),
+        ("languages.md", 3, 1, &[]),
+        // The legend counts, and `plan check` warns of it.
+        ("legend.md", 4, 2, &[]),
+        ("marks.md", 4, 1, &[]),
+        ("only-headings.md", 2, 1, &[]),
+        ("open-comment.md", 3, 0, &[4]),
+        ("open-fence.md", 2, 1, &[5]),
+        ("parent-with-counter.md", 3, 1, &[]),
+        ("same-fence-in-fence.md", 2, 0, &[12]),
+        ("signs.md", 3, 1, &[]),
+        ("steps.md", 2, 0, &[]),
+        ("table.md", 1, 0, &[5, 6, 7]),
+        ("ticked-with-a-sign.md", 2, 1, &[]),
+        ("two-digits.md", 4, 1, &[]),
+    ];
+    let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/plans");
+    assert_eq!(fs::read_dir(fixtures).unwrap().count(), COUNTED.len());
+    let sandbox = Sandbox::new();
+    let counted = COUNTED.map(|(name, ..)| {
+        let path = format!("{fixtures}/{name}");
+        let shown = sandbox.ralph(["plan", "show", "--json", "--plan", &path]).run(SOON);
+        let shown: Value = serde_json::from_str(&shown.stdout).unwrap_or_else(|_| panic!("{shown:?}"));
+        let list = |key: &str| shown[key].as_array().cloned().unwrap_or_default();
+        let done = list("tasks").iter().filter(|task| task["done"] == true).count();
+        let unread: Vec<u64> = list("unread").iter().filter_map(|line| line["line"].as_u64()).collect();
+        (name, list("tasks").len() - done, done, unread)
+    });
+    assert_eq!(
+        counted,
+        COUNTED.map(|(name, open, done, unread)| (name, open, done, unread.to_vec()))
+    );
+}
+
 #[test]
 fn a_task_is_added_in_the_manner_of_the_file_and_a_run_that_works_finds_it() {
     let sandbox = Sandbox::new();
