@@ -390,10 +390,11 @@ fn unread_listed(unread: &[UnreadLine], style: OutputStyle) -> String {
     if unread.is_empty() {
         return String::new();
     }
-    let mut text = format!(
-        "{} not read as a task; `ralph plan check` says why:\n",
-        counted(unread.len() as u64, "line")
-    );
+    let not_read = match unread.len() {
+        1 => "1 line not read as a task".to_owned(),
+        count => format!("{count} lines not read as tasks"),
+    };
+    let mut text = format!("{not_read}; `ralph plan check` says why:\n");
     for unread in unread {
         let line = style.paint("33", &format!("{:>5}", unread.line));
         writeln!(text, "{line}  {}", one_line(&unread.text)).expect("a string takes every write");

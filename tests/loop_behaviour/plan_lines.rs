@@ -133,7 +133,7 @@ async fn the_end_names_the_lines_that_were_not_read() {
     let unread = [
         (
             "| 1 | Write the printer | [ ] |",
-            "1 line of the plan was not read as tasks: 3",
+            "1 line of the plan was not read as a task: 3",
         ),
         (
             "> - [ ] Write the printer\n[ ] Send it",
@@ -141,7 +141,7 @@ async fn the_end_names_the_lines_that_were_not_read() {
         ),
         (
             "Text\n\n- good\n- ❌ bad",
-            "1 line of the plan was not read as tasks: 6",
+            "1 line of the plan was not read as a task: 6",
         ),
     ];
     for (lines, words) in unread {

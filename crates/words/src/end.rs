@@ -14,7 +14,7 @@ use super::{
     repository::lost_repository_in_words,
 };
 
-/// The messages that were left for a run after its end, as a clause after the end; empty if there are none.
+/// The messages that were left for a run after its end, as a clause after the end; empty without messages.
 pub fn left_in_words(view: &RunView) -> String {
     let left = view.messages.iter();
     match left.filter(|message| message.waits_after_end()).count() {
@@ -98,11 +98,11 @@ pub(super) fn unread_in_words(lines: &[u32]) -> Option<String> {
     let more = if lines.len() > NAMED { " …" } else { "" };
     let count = match lines.len() {
         0 => return None,
-        1 => "1 line of the plan was".to_owned(),
-        LIST_CAP => format!("{LIST_CAP} or more lines of the plan were"),
-        count => format!("{count} lines of the plan were"),
+        1 => "1 line of the plan was not read as a task".to_owned(),
+        LIST_CAP => format!("{LIST_CAP} or more lines of the plan were not read as tasks"),
+        count => format!("{count} lines of the plan were not read as tasks"),
     };
-    Some(format!("{count} not read as tasks: {}{more}", named.join(", ")))
+    Some(format!("{count}: {}{more}", named.join(", ")))
 }
 
 fn breakdown_in_words(why: &Breakdown) -> String {
