@@ -22,7 +22,7 @@ use super::{
     files::{JobFiles, quoted},
 };
 
-/// How long further jobs are waited for after the first one.
+/// How long further jobs are waited for after each that came.
 const GATHERING: Duration = Duration::from_secs(1);
 /// Exit code of a script whose index belongs to no plan.
 const NO_INDEX: u8 = 96;
@@ -70,7 +70,12 @@ impl ArraySubmitter {
             waiting.len() == 1
         };
         if is_first {
-            thread::sleep(GATHERING);
+            // As long as more of them come: a busy machine prepares plans slowly.
+            let mut gathered = 0;
+            while gathered != self.waiting().len() {
+                gathered = self.waiting().len();
+                thread::sleep(GATHERING);
+            }
             let jobs = mem::take(&mut *self.waiting());
             submit_all(commands, dir, jobs);
         }
