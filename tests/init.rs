@@ -503,7 +503,7 @@ fn requirements_that_are_seen_are_offered_and_fill_the_plan_that_init_wrote() {
     let again = ralph(&["import", "docs/product-requirements.md"]);
     assert_eq!(again.code(), Some(1), "a plan with tasks is not overwritten: {again:?}");
 
-    // What a user wrote into a plan without tasks stays.
+    // The text of a user in a plan without tasks stays.
     sandbox.write("PLAN.md", "# Mine\n");
     assert_eq!(ralph(&["import", "docs/product-requirements.md"]).code(), Some(0));
     assert_eq!(

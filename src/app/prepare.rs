@@ -73,7 +73,7 @@ pub(super) struct PreparedRun {
     pub(super) disks: Vec<DiskFloor>,
     /// The supervisor that starts goals.
     pub(super) goals: Supervisor,
-    /// What the agents' sessions leave running.
+    /// The processes that the agents' sessions leave running.
     pub(super) left: LeftProcesses,
     /// Confines agents and goals as long as it exists.
     pub(super) confiner: Option<Confiner>,

@@ -155,7 +155,7 @@ fn text_of(bytes: &[u8]) -> Result<&str, ImportError> {
 
 /// Requirements of a `prd.json`, or of issues in the format of `gh`.
 fn from_json(json: &Value, text: &str) -> Option<RequirementsDocument> {
-    // Which list has the stories, and which of them are done, is for the reader of plans to say.
+    // The reader of plans decides which list has the stories, and which of them are done.
     let read = parse_bytes(PlanKind::Prd, text.as_bytes())
         .or_else(|_| parse_bytes(PlanKind::Prd, format!("[{text}]").as_bytes()))
         .unwrap_or_default()

@@ -73,7 +73,7 @@ enum AnnouncedKind {
     Required,
     /// As [`AnnouncedKind::Required`], but they may stay undone.
     Optional,
-    /// Nothing is a requirement.
+    /// The text has no requirement.
     Excluded,
 }
 

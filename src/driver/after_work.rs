@@ -1,4 +1,4 @@
-//! What an iteration has done, as the records have it.
+//! The work of an iteration, as the records have it.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ pub(super) struct AfterWork {
     pub(super) checkpoint: Option<Checkpoint>,
     pub(super) changes: Option<Changes>,
     pub(super) totals: Option<Changes>,
-    /// What differs in repositories inside the project.
+    /// The differences in repositories inside the project.
     pub(super) nested: List<NestedWork>,
 }
 

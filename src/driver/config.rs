@@ -58,7 +58,7 @@ pub struct RunConfig {
     pub keep_awake: bool,
     /// Starts goals.
     pub supervisor: Supervisor,
-    /// What the agents' sessions leave running.
+    /// The processes that the agents' sessions leave running.
     pub left: LeftProcesses,
     /// Applies the rules to uses of tools; without it, the agent's requests are put to the user.
     pub permission_policy: Option<Arc<dyn PermissionDecider>>,

@@ -118,7 +118,7 @@ pub(crate) fn restored_in_words(restored: &RestoreResult) -> String {
     }
 }
 
-/// What was done in repositories inside the project, and what is left to do there, a line for each.
+/// The work done in repositories inside the project and the work left there, a line for each.
 pub(crate) fn nested_in_words(restored: &RestoreResult) -> Vec<String> {
     let mut lines = Vec::new();
     for nested in &restored.nested {

@@ -11,7 +11,7 @@ fn with_repository(path: &str) -> Sandbox {
     sandbox.git(["-C", path, "add", "code"]);
     sandbox.git(["-C", path, "commit", "--quiet", "--message", "Inside"]);
     if path == "lib" {
-        // What `git submodule add` leaves.
+        // The files that `git submodule add` leaves.
         sandbox.write(".gitmodules", "[submodule \"lib\"]\n\tpath = lib\n\turl = ./lib\n");
     }
     sandbox.git(["add", "--all"]);

@@ -80,7 +80,7 @@ fn plans() -> Vec<VandalScenario> {
             )
         },
         VandalScenario {
-            // A file that grows is progress, although it is no plan any more.
+            // A file that grows is progress, although no plan is left in it.
             args: &["--max-iterations", "3"],
             ..jsonl(
                 "makes the plan longer than any can be",

@@ -420,7 +420,7 @@ pub enum Notice {
     },
     /// Lock files of git that a session left, or that a git holds.
     LocksLeft {
-        /// Those that were removed, since nobody holds them.
+        /// The locks that ralph removed, since nobody holds them.
         removed: List<PathBuf, 10>,
         kept: List<PathBuf, 10>,
     },

@@ -270,7 +270,7 @@ impl PlanSnapshot {
     }
 }
 
-/// What a step is called where its task is not named beside it.
+/// The name of a step where its task is not named beside it.
 pub fn step_name(task: &PlanTask, step: &PlanStep) -> String {
     format!("{} ({})", step.text, task.text)
 }

@@ -43,7 +43,7 @@ pub struct HeadPlace {
     pub branch: Option<Text>,
     /// The branch that was checked out when the run began; `None` if HEAD was detached.
     pub begun_on: Option<Text>,
-    /// The newest of the commits that are on no branch; `None` if there are none.
+    /// The newest of the commits that are on no branch; `None` if every commit is on one.
     pub tip: Option<Text>,
     /// These commits, newest first, each with its subject.
     pub loose: List<Text<300>, 10>,
@@ -68,7 +68,7 @@ pub struct LostRepository {
     /// git's directory.
     pub directory: PathBuf,
     pub how: LossKind,
-    /// Where git's directory is now, if it was found.
+    /// The present place of git's directory, if it was found.
     pub moved_to: Option<PathBuf>,
     /// The branch that was checked out when the run began.
     pub branch: Option<Text>,
@@ -78,7 +78,7 @@ pub struct LostRepository {
     pub remote: Option<Text>,
 }
 
-/// What became of a repository.
+/// The way in which a repository was lost.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]

@@ -38,7 +38,7 @@ pub enum StopReason {
         /// The minimum proof that the user requires for success.
         #[serde(default, skip_serializing_if = "Proof::is_default")]
         required: Proof,
-        /// The lines of the plan that look like tasks and are none.
+        /// The lines of the plan that look like tasks and could not be read.
         #[serde(default, skip_serializing_if = "<[u32]>::is_empty")]
         unread: List<u32>,
     },

@@ -1,10 +1,10 @@
-//! The lines of a plan that look like tasks and are none.
+//! The lines of a plan that look like tasks and could not be read.
 
 use serde::{Deserialize, Serialize};
 
 use super::{List, Text};
 
-/// A line of a plan that looks like a task and is none.
+/// A line of a plan that looks like a task and could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 pub struct UnreadLine {
@@ -15,11 +15,11 @@ pub struct UnreadLine {
     pub why: UnreadWhy,
 }
 
-/// The lines of a plan that look like tasks and are none.
+/// The lines of a plan that look like tasks and could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 pub struct UnreadLines {
-    /// Those that may be meant as tasks.
+    /// The lines that may be meant as tasks.
     #[serde(default, skip_serializing_if = "<[UnreadLine]>::is_empty")]
     pub lines: List<UnreadLine>,
     /// Number of further ones that were left out of the record.
@@ -59,13 +59,13 @@ fn is_zero(number: &u64) -> bool {
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum UnreadWhy {
-    /// It is in a block of code that is closed.
+    /// The line is in a block of code that is closed.
     Code,
-    /// It is in a comment that is closed.
+    /// The line is in a comment that is closed.
     Comment,
     /// The task has the setting `skip`, or is in one that has it.
     Skipped,
-    /// It is in a quote.
+    /// The line is in a quote.
     Quote,
     /// The box is in a cell of a table.
     Table,
@@ -73,7 +73,7 @@ pub enum UnreadWhy {
     NoMarker,
     /// There is no space between the list marker and the box.
     NoSpace,
-    /// It is in a block that is indented like code and is not only a list.
+    /// The line is in a block that is indented like code and is not only a list.
     Indented,
     /// The box is inside other markup.
     Markup,

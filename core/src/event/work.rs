@@ -14,7 +14,7 @@ pub struct Changes {
     pub removed: u64,
 }
 
-/// What an iteration did elsewhere than in the files of the project's own repository.
+/// The work of an iteration elsewhere than in the files of the project's own repository.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 pub struct Elsewhere {
@@ -41,7 +41,7 @@ pub struct NestedWork {
     pub change: RepositoryChange,
 }
 
-/// What happened to a repository inside the work tree.
+/// The change of a repository inside the work tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case")]

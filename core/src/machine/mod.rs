@@ -297,7 +297,7 @@ pub struct Statement {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Preparation {
     pub plan: PlanSnapshot,
-    /// The lines of the plan that look like tasks and are none; `None` if the plan was not read.
+    /// The lines of the plan that look like tasks and could not be read; `None` if the plan was not read.
     pub unread: Option<UnreadLines>,
     pub checkpoint: Option<Checkpoint>,
     pub prompt_bytes: u64,

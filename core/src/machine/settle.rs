@@ -134,7 +134,7 @@ pub(super) fn settled(decision: &mut StepDecision, now_ms: u64, iteration: u32, 
     conclude(decision, now_ms, iteration, outcome, found.random);
 }
 
-/// Ends the run, whatever was claimed or requested: no later iteration could be looked at or undone.
+/// Ends the run regardless of claims and requests: no later iteration could be looked at or undone.
 pub(super) fn repository_lost(decision: &mut StepDecision, lost: &LostRepository) {
     let lost = Box::new(lost.clone());
     let why = Breakdown::RepositoryLost { lost };

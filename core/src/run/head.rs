@@ -1,4 +1,4 @@
-//! Where HEAD is, as notices and checkpoints tell of it.
+//! The place of HEAD, as notices and checkpoints tell of it.
 
 use crate::event::{Checkpoint, Event, HeadPlace, Notice};
 

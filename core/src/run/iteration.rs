@@ -35,7 +35,7 @@ pub struct Iteration {
     /// Unknown if the agent did not report it.
     pub usage: Usage,
     pub changes: Option<Changes>,
-    /// What it did elsewhere than in the files of the project's own repository.
+    /// Its work elsewhere than in the files of the project's own repository.
     #[serde(default, skip_serializing_if = "Elsewhere::is_empty")]
     pub elsewhere: Elsewhere,
     /// Whether it made progress; `None` if unknown.

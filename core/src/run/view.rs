@@ -45,7 +45,7 @@ pub struct RunView {
     /// The preparation of the work tree of the run, if it has one that was prepared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<Box<PreparedTree>>,
-    /// Where HEAD is, unless it is on the branch that the run began with.
+    /// The place of HEAD, unless it is on the branch that the run began with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<Box<HeadPlace>>,
     /// Stashes that were made in the run and are still there.
@@ -58,7 +58,7 @@ pub struct RunView {
     pub spending: Spending,
     #[cfg_attr(feature = "testing", schemars(with = "PlanSnapshot"))]
     pub plan: Shared<PlanSnapshot>,
-    /// The lines of the plan that look like tasks and are none.
+    /// The lines of the plan that look like tasks and could not be read.
     #[serde(default, skip_serializing_if = "UnreadLines::is_empty")]
     pub unread: UnreadLines,
     /// Tasks that agents removed from the plan of this run.
@@ -415,7 +415,7 @@ impl RunView {
                 // The work of the phase starts again.
                 self.clock.entered_ms = at_ms;
             }
-            // What is written to the journal of a run that is over takes none of its time.
+            // Records that are written after the end of a run add nothing to its time.
             _ if self.is_over() => {}
             _ => self.clock.now_ms = self.clock.now_ms.max(at_ms),
         }

@@ -1,4 +1,4 @@
-//! Where agents keep their state: the directories that belong to one program.
+//! The places where agents keep their state: the directories that belong to one program.
 
 use ralph_system::sandbox::holds_credentials;
 

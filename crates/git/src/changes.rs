@@ -122,7 +122,7 @@ impl Repository {
             "--no-textconv",
         ];
         let output = self.git().args(args).input(pairs.into_bytes()).run()?;
-        // Of a repository inside, git counts the line with its commit.
+        // git counts the line with the commit of a repository inside.
         let is_file = |path: &[u8]| !nested.had(&process::path(path));
         let counted = read_lines(&output.stdout, is_file).ok_or_else(|| output.unexpected())?;
         let changes_from = |from: &&Checkpoint| {

@@ -17,7 +17,7 @@ pub struct LooseCommits {
 }
 
 impl Repository {
-    /// Returns the commits below `tip` that are on no branch; `None` if there are none.
+    /// Returns the commits below `tip` that are on no branch; `None` if every commit is on one.
     ///
     /// # Errors
     /// [`GitError`], also if there is no such commit any more.

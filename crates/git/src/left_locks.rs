@@ -27,11 +27,11 @@ pub struct FoundLock {
     pub is_shared: bool,
 }
 
-/// What was done about a lock file.
+/// The action taken on a lock file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LockRemoval {
     Removed,
-    /// Somebody may hold it.
+    /// A process may hold it.
     Kept,
 }
 

@@ -29,7 +29,7 @@ impl Repository {
         let output = self.tree_changes(from, to)?;
         let mut bytes = Vec::new();
         let links = raw_changes(&output.stdout).flatten().filter(|change| {
-            // One that came or went has no other side.
+            // A repository that came or went has no other side.
             change.modes == [GITLINK; 2]
         });
         for change in links {

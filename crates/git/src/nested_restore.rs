@@ -17,7 +17,7 @@ use super::{
 /// Digits of a commit's name in a sentence.
 const DIGITS: usize = 10;
 
-/// What was done in a repository inside the work tree.
+/// The work done in a repository inside the work tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NestedRestore {
     /// Relative to the root.
@@ -27,7 +27,7 @@ pub struct NestedRestore {
     pub deleted: Vec<PathBuf>,
     /// The commit that HEAD was moved to.
     pub moved: Option<String>,
-    /// What is not as recorded, why, and the command that changes it.
+    /// The differences from the record, the reason, and the command that changes them.
     pub left: Option<String>,
 }
 

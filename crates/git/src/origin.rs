@@ -1,4 +1,4 @@
-//! What is known of a repository at the start of a run, for the user who has to bring it back.
+//! The facts of a repository at the start of a run, for the user who has to bring it back.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ impl Origin {
         let head = read_small(&git_dir.join("HEAD"));
         let branch = head.and_then(|head| {
             let name = head.strip_prefix(b"ref: refs/heads/")?.trim_ascii_end().to_owned();
-            // References in another form than files have a name here that is none.
+            // The name is not a reference if git keeps references in another form than files.
             String::from_utf8(name).ok().filter(|name| !name.starts_with('.'))
         });
         let args = ["config", "--get-regexp", r"^remote\..*\.url$"];

@@ -47,13 +47,13 @@ pub struct RestoreResult {
     pub written: Vec<PathBuf>,
     /// Files deleted because the checkpoint does not have them.
     pub deleted: Vec<PathBuf>,
-    /// What was done in repositories inside the work tree, and what is left to do there.
+    /// The work done in repositories inside the work tree, and the work that is left there.
     pub nested: Vec<NestedRestore>,
     /// Sentences about files that the checkpoint `saved` does not hold.
     pub notices: Vec<String>,
 }
 
-/// What was replaced in a work tree.
+/// The files replaced in a work tree.
 #[derive(Debug, Default)]
 pub(super) struct Replaced {
     pub(super) written: Vec<PathBuf>,
@@ -208,7 +208,7 @@ impl Repository {
         for change in changes {
             let path = process::path(change.path);
             let [before, after] = change.modes.map(|mode| mode.bytes().any(|digit| digit != b'0'));
-            // A repository inside is no file of this one, on either side.
+            // A repository inside counts as no file of this one, on either side.
             if self.excludes(&path) || links.iter().any(|(link, _)| path.starts_with(link)) {
                 kept.push(change);
             } else if !after {

@@ -39,7 +39,7 @@ impl Repository {
         if asked.is_empty() {
             return Vec::new();
         }
-        // Files in ralph's index are not ignored, whatever the patterns say.
+        // Files in ralph's index are never ignored, even if a pattern matches them.
         let check = ["check-ignore", "-z", "--stdin"];
         let output = self.own_index_git().args(check).input(listed(&asked)).run_any();
         let ignored = output.map(|output| output.stdout).unwrap_or_default();

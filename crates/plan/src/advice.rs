@@ -1,6 +1,6 @@
 //! Finds mistakes in a plan and tasks that are likely to cause trouble.
 //!
-//! A mistake is a line that looks like a task and is none. A warning is about an open task that is
+//! A mistake is a line that looks like a task and cannot be read. A warning is about an open task that is
 //! probably too large for one session, or whose completion cannot be determined. The rules are few and conservative,
 //! since hand-written plans are rarely wrong; the guide on plans lists them.
 
@@ -202,7 +202,7 @@ fn warning(
     }
 }
 
-/// What is said of a line that looks like a task and is none, and what to write instead.
+/// The finding about a line that looks like a task and cannot be read, with the right form.
 fn of_unread(unread: &UnreadLine, lines: &[&str]) -> PlanAdvice {
     let (rule, said, hint) = match unread.why {
         UnreadWhy::Code => (

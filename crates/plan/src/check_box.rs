@@ -50,7 +50,7 @@ impl CheckBox {
         })
     }
 
-    /// What is in the box, if it is neither blank nor a tick.
+    /// The mark in the box, if it is neither blank nor a tick.
     pub(super) fn mark<'a>(&self, text: &'a str) -> Option<&'a str> {
         let inside = text.get(self.start..self.end)?;
         let inside = inside.trim_matches(|c: char| matches!(c, '[' | ']') || c.is_whitespace());

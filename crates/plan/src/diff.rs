@@ -263,7 +263,7 @@ impl<'a> Pairing<'a> {
     }
 }
 
-/// What a box is called in records and messages.
+/// The name of a box in records and messages.
 fn name(plan: &[PlanTask], one: &PlanBox<'_>) -> String {
     let task = &plan[one.task];
     match one.step {

@@ -12,7 +12,7 @@ pub(super) struct Heading {
     pub(super) text: String,
     pub(super) start: usize,
     pub(super) end: usize,
-    /// Whether the boxes below it are a task each, whatever they are called.
+    /// Whether each of the boxes below it is a task, even if they look like steps.
     pub(super) is_each: bool,
 }
 

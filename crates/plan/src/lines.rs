@@ -26,7 +26,7 @@ pub(super) struct Lines<'a> {
     unclosed: Unclosed,
 }
 
-/// What has no end behind the current position, so that it is not searched for again.
+/// The blocks that have no end behind the current position, so that it is not searched for again.
 #[derive(Default)]
 struct Unclosed {
     comment: bool,
@@ -41,7 +41,7 @@ struct Unclosed {
 pub(super) enum FenceEnd {
     /// On this line.
     At(u32),
-    /// On this line, or there is none: a fence in the code has no end.
+    /// The line of the end, or `None`: a fence in the code has no end.
     Perhaps(u32),
     Never,
 }

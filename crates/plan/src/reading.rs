@@ -25,13 +25,13 @@ pub struct TaskMistake {
 pub struct ParsedPlan {
     pub plan: PlanSnapshot,
     pub mistakes: Vec<TaskMistake>,
-    /// What has no effect although it looks as if it had. The plan can be worked on as it is.
+    /// Settings without an effect. The plan can be worked on as it is.
     pub remarks: Vec<TaskMistake>,
     /// How the stories of a `prd.json` say that they are done, if they do.
     pub story_state: Option<StoryState>,
     /// The position of the settings of each task that has any, in the order of the plan, with the task's index.
     pub places: Vec<(usize, Position)>,
-    /// The lines that look like tasks and are none, in the order of the plan.
+    /// The lines that look like tasks and cannot be read, in the order of the plan.
     pub unread: Vec<UnreadLine>,
 }
 
@@ -44,12 +44,12 @@ pub(super) struct FoundTasks {
     pub(super) story_state: Option<StoryState>,
     pub(super) places: Vec<(usize, Position)>,
     pub(super) unread: Vec<UnreadLine>,
-    /// Where each task is written; empty for a plan in JSON.
+    /// The place of each task; empty for a plan in JSON.
     pub(super) sources: Vec<TaskSource>,
     pub(super) headings: Vec<Heading>,
 }
 
-/// Where a task is written in Markdown.
+/// The place of a task in Markdown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TaskSource {
     pub(super) check_box: CheckBox,

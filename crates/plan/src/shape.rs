@@ -1,4 +1,4 @@
-//! What a line of Markdown looks like, before anything is known of the lines around it.
+//! The shape of a line of Markdown by itself, without the lines around it.
 //!
 //! A line looks like a task by its shape: a box is the first thing on it that is neither space nor a marker of a list, heading,
 //! quote or table. Which of these lines are tasks is decided in `markdown`; the others are named.
@@ -118,7 +118,7 @@ pub(super) fn fence(content: &str) -> Option<Fence> {
     })
 }
 
-/// Why a line that looks like a task is none, by its own shape; `None` if it does not look like one.
+/// The reason why a line that looks like a task cannot be read, by its own shape; `None` if it does not look like one.
 pub(super) fn suspicion(line: &str) -> Option<UnreadWhy> {
     let mut place = indentation(line);
     let mut why = UnreadWhy::NoMarker;

@@ -79,7 +79,7 @@ fn outer(tasks: &[PlanTask]) -> impl Iterator<Item = &PlanTask> {
     tasks.iter().filter(move |task| Some(task.depth) == depth)
 }
 
-/// What two steps have in common: the text, or a number before a colon ("Step 2: …").
+/// The part that two steps have in common: the text, or a number before a colon ("Step 2: …").
 fn keys(task: &PlanTask) -> impl Iterator<Item = String> {
     let text = task.text.to_lowercase();
     let label = text.split_once(':').map(|(label, _)| label.trim().to_owned());

@@ -1,4 +1,4 @@
-//! What the keys of a story mean: `prd.json` has many dialects.
+//! The meaning of the keys of a story: `prd.json` has many dialects.
 //!
 //! A key is known by its words and by the type of its value, so that `is_complete`, `isComplete` and `complete` are one.
 

@@ -17,7 +17,7 @@ pub fn changes_in_words(changes: &Changes) -> String {
     format!("{commits}, {files}, +{} −{}", changes.added, changes.removed)
 }
 
-/// What an iteration changed: in the project, in repositories inside, and, by the agent's word, where ralph sees nothing.
+/// The changes of an iteration: in the project, in repositories inside, and, by the agent's word, where ralph sees nothing.
 pub fn all_changes_in_words(changes: &Changes, elsewhere: &Elsewhere) -> String {
     let unseen: Vec<String> = elsewhere.unseen.iter().map(ToString::to_string).collect();
     let unseen = listed(&unseen);

@@ -5,7 +5,7 @@ use super::{
     tally::{CountKind, Figures, number},
 };
 
-/// What is in each line that matters; one of these.
+/// The marks of the lines that matter: each has one of these.
 pub(super) const MARKS: [&str; 3] = ["1..", "ok", "Bail out!"];
 
 /// The part of a TAP stream that was read.

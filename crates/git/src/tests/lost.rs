@@ -3,7 +3,7 @@ use ralph_core::event::LossKind;
 use super::*;
 use crate::GitWorks;
 
-/// What became of a repository after `harm` was done to it, with its place.
+/// The loss of a repository after `harm` was done to it, with its place.
 fn lost_after(harm: &str) -> (Project, Option<(LossKind, Option<PathBuf>)>) {
     let project = Project::new();
     let repository = project.open();

@@ -277,7 +277,7 @@ mod tests {
     fn the_built_in_instructions_as_a_template_are_the_built_in_instructions() {
         let reads = ["PROMPT.md", "{odd}/"].map(str::to_owned).to_vec();
         for kind in [PlanKind::Markdown, PlanKind::Prd] {
-            // The place of the task is no part of a template.
+            // A template does not contain the place of the task.
             let input = PromptInput {
                 kind,
                 line: 0,

@@ -1,6 +1,6 @@
 //! Processes that a program left running when it ended by itself, or at the end of a session in a kept process.
 //!
-//! What belongs to the program is told from what its work started by its place: a program talks to its own helpers (MCP
+//! A helper of the program is told from what its work started by its place: a program talks to its own helpers (MCP
 //! servers, language servers) over a pipe or a socket that is their standard input, and keeps them in its own process group.
 //! A shell gives a background command `/dev/null` as its input, and a tool that outlives its caller has a group of its own.
 
@@ -45,7 +45,7 @@ impl fmt::Debug for OnLeftRunning {
     }
 }
 
-/// Keeps what programs left running until somebody asks.
+/// Keeps the processes that programs left running until they are asked for.
 #[derive(Debug, Clone, Default)]
 pub struct LeftProcesses(Arc<Mutex<Vec<LeftProcess>>>);
 

@@ -131,7 +131,7 @@ impl ClockTime {
     /// without a year, means its next occurrence.
     pub(super) fn moment_in(&self, zone: &TimeZone, clock: &ZonedClock) -> Option<u64> {
         let today = clock.now()?.to_zoned(zone.clone()).date();
-        let time = self.time.unwrap_or(Time::midnight());
+        let time = self.time.unwrap_or_default();
         let earliest_ms = clock.now_ms.saturating_sub(JUST_PASSED_MS);
         let at = |date: Date| ms_of(&date.to_datetime(time).to_zoned(zone.clone()).ok()?);
         let later = |days: i64| today.checked_add(jiff::Span::new().try_days(days).ok()?).ok();

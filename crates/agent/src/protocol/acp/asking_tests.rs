@@ -1,4 +1,4 @@
-//! What an agent says around tools that it asks about before it announces them, or without announcing them.
+//! The texts of an agent around tools that it asks about before it announces them, or without announcing them.
 
 use ralph_core::event::ToolKinds;
 use serde_json::{Value, json};

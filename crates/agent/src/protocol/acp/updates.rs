@@ -57,7 +57,7 @@ impl AcpUpdates {
             "agent_message_chunk" => self.grow(ChunkKind::Said, update, out),
             "agent_thought_chunk" => self.grow(ChunkKind::Thought, update, out),
             "tool_call" | "tool_call_update" => {
-                // What follows the end of a use is another answer of the model. An agent that names its messages says so
+                // The text after the end of a use is another answer of the model. An agent that names its messages says so
                 // itself: another one may still be writing beside the tool.
                 let ends_unnamed = self.writing.id.is_empty() && is_end(text(update, "/status"));
                 if ends_unnamed || !self.tools.knows(text(update, "/toolCallId")) {
