@@ -16,7 +16,7 @@ use super::{
     head::{effort_in_words, end_in_words, outcome_cell, verdict_in_words, waits_in_words},
     sections::{
         DetailLevel, ITERATIONS, NEEDS_YOU, ReportSection, UNVERIFIED, judged_in_words, origin_in_words, sections,
-        tail, work_on_task,
+        tail, tidied, work_on_task,
     },
 };
 
@@ -270,7 +270,12 @@ fn tasks(report: &RunReport) -> Vec<PageLine> {
         ..PageLine::new("Tasks", PageTone::Heading)
     };
     let rows = report.tasks.iter().flat_map(|task| task_lines(report, task, costs));
-    [PageLine::empty(), head].into_iter().chain(rows).collect()
+    let tidied = tidied(report).map(|text| PageLine::new(text, PageTone::Dim));
+    [PageLine::empty(), head]
+        .into_iter()
+        .chain(rows)
+        .chain(tidied)
+        .collect()
 }
 
 fn task_lines(report: &RunReport, task: &Task, costs: bool) -> Vec<PageLine> {

@@ -154,7 +154,17 @@ fn tasks(report: &RunReport) -> Vec<SectionItem> {
             )
         }
     });
-    tasks.collect()
+    tasks.chain(tidied(report).map(SectionItem::new)).collect()
+}
+
+/// The number of done tasks that were removed from the plan file, which is allowed.
+pub(super) fn tidied(report: &RunReport) -> Option<String> {
+    let removed = report.view.plan.tasks.iter().filter(|task| task.line == 0).count();
+    match removed {
+        0 => None,
+        1 => Some("1 of the done tasks was removed from the plan file".to_owned()),
+        count => Some(format!("{count} of the done tasks were removed from the plan file")),
+    }
 }
 
 /// The agent's last sentence about a task, and the subjects of the commits of its last iteration.

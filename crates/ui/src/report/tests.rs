@@ -204,6 +204,28 @@ Waits
 }
 
 #[test]
+fn done_tasks_that_are_no_longer_in_the_plan_file_are_counted_once() {
+    let task = |text: &str, line| PlanTask {
+        text: text.to_owned(),
+        done: true,
+        line,
+        ..PlanTask::default()
+    };
+    let tidied = |tasks: Vec<PlanTask>| {
+        let plan = Event::PlanRead {
+            plan: PlanSnapshot { tasks },
+        };
+        text(&report_of(&records([(1_000, began(&[])), (1_000, plan)])))
+    };
+    let two = tidied(vec![task("One", 0), task("Two", 0), task("Three", 1)]);
+    assert!(
+        two.contains("  ✔ Three\n  2 of the done tasks were removed from the plan file\n"),
+        "{two}"
+    );
+    assert!(!tidied(vec![task("One", 1)]).contains("removed"));
+}
+
+#[test]
 fn a_run_without_an_end_counts_what_is_there() {
     let report = report_of(&records([
         (1_000, began(&[])),
