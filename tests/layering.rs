@@ -517,15 +517,9 @@ fn files_of_others_are_read_by_one_module_alone() {
     assert_eq!(wrong, Vec::<String>::new());
 }
 
-/// Modules that may write to stdout and stderr: the one that escapes all text, the screen, the agents inside ralph, whose
-/// terminal is not the user's, and the side of a node, whose stdout is a connection.
-const WRITERS: &[&str] = &[
-    "text/console",
-    "tui/terminal",
-    "demo",
-    "native/client",
-    "many/node/serve",
-];
+/// Modules that may write to stdout and stderr: the one that escapes all text, the screen, and the agents inside ralph,
+/// whose terminal is not the user's.
+const WRITERS: &[&str] = &["text/console", "tui/terminal", "demo", "native/client"];
 
 #[test]
 fn text_leaves_by_one_module_alone() {

@@ -46,7 +46,6 @@ mod live_channel;
 mod loop_behaviour;
 mod many;
 mod native;
-mod nodes;
 mod opencode_server;
 mod other_loops;
 mod packaging;

@@ -79,13 +79,6 @@ pub(crate) fn prepare_batch(
     supervisor: &Supervisor,
 ) -> Result<PreparedBatch, Failure> {
     let engine = engine(place, wish.engine)?;
-    if !engine.shares_files() && wish.has_config {
-        return Err(configuration(format!(
-            "`--config` names a file of this machine, which the hosts of `{}` do not have",
-            engine.id()
-        ))
-        .hint("commit the settings in .ralph/config.json, or write them to ~/.config/ralph/config.json on each host"));
-    }
     check_limits_hold(place, config, supervisor)?;
     let mut branches = branches_of(&place.project, supervisor)?;
     let plans = match wish.each_section {
@@ -146,12 +139,6 @@ pub(crate) fn prepare_batch(
     site.discards_ignored = config.tree.discard_ignored;
     site.review_rounds = review_rounds(config)?;
     site.signing = checked_signing(&site.branches)?;
-    site.runs_elsewhere = !engine.shares_files();
-    if site.runs_elsewhere && !(config.tree.copy.is_empty() && config.tree.link.is_empty()) {
-        notes.push(
-            "`tree.copy` and `tree.link` bring nothing to other machines; `tree.setup` can make it there".to_owned(),
-        );
-    }
     notes.extend(prune(&site, None, kept(config), SystemTime::now()));
     Ok(PreparedBatch {
         start: BatchInput::Start {
@@ -215,7 +202,6 @@ pub(crate) fn site_to_resume(
     place: &ProjectPlace,
     id: &BatchId,
     config: &Config,
-    engine: &Engine,
     supervisor: &Supervisor,
 ) -> Result<Site, Failure> {
     let mut site = site_of_batch(place, id, !config.goals.enabled.is_empty(), supervisor)?;
@@ -224,7 +210,6 @@ pub(crate) fn site_to_resume(
     site.discards_ignored = config.tree.discard_ignored;
     site.review_rounds = review_rounds(config)?;
     site.signing = checked_signing(&site.branches)?;
-    site.runs_elsewhere = !engine.shares_files();
     Ok(site)
 }
 
@@ -300,7 +285,6 @@ fn site(place: &ProjectPlace, id: &BatchId, branches: Branches, has_goals: bool,
         review_rounds: None,
         signing: None,
         discards_ignored: false,
-        runs_elsewhere: false,
     }
 }
 

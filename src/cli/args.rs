@@ -584,10 +584,6 @@ pub(super) enum CliCommand {
     TearDown,
     #[command(name = "__review-merge", hide = true)]
     ReviewMerge { directory: PathBuf },
-    #[command(name = "__node", hide = true)]
-    Node,
-    #[command(name = "__node-job", hide = true)]
-    NodeJob { directory: PathBuf },
     #[command(name = "__assay", hide = true)]
     AssayRun,
     #[command(name = "__demo-agent", hide = true)]

@@ -48,10 +48,10 @@ fn list(catalog: &EngineCatalog) {
             Ok(Ok(path)) => TableCell::coloured(path.display().to_string(), "32"),
             Ok(Err(_)) => TableCell::coloured("not installed", "2"),
         };
-        let tested = manifest.ok().and_then(|manifest| manifest.verified());
+        let tested = manifest.ok().and_then(|manifest| manifest.verified.as_deref());
         [
             TableCell::coloured(id, "1"),
-            TableCell::new(manifest.map_or(id, |manifest| manifest.title())),
+            TableCell::new(manifest.map_or(id, |manifest| &manifest.title)),
             TableCell::new(tested.unwrap_or("not tested")),
             TableCell::coloured(origin.to_string(), "2"),
             state,

@@ -251,7 +251,7 @@ fn resume(args: &Args, resuming: &Resuming, command_line: &[OsString], superviso
     };
     signals::survive_file_size_limit();
     let engine = app::engine(&place, &batch.engine)?;
-    let site = app::site_to_resume(&place, &id, &config, &engine, supervisor)?;
+    let site = app::site_to_resume(&place, &id, &config, supervisor)?;
     adopt(supervisor, &engine);
     let mut told = record_printer(starter.as_ref(), site.paths.clone());
     let end = many::resume(engine, site, changes, supervisor, &mut told)?;
@@ -283,7 +283,7 @@ fn nothing_to_resume(
 fn adopt(supervisor: &Supervisor, engine: &Engine) {
     match engine {
         Engine::Local => supervisor.become_subreaper(),
-        Engine::Described { .. } | Engine::Hosts(_) => supervisor.adopt_no_orphans(),
+        Engine::Described { .. } => supervisor.adopt_no_orphans(),
     }
 }
 

@@ -38,7 +38,6 @@ mod many_report;
 mod mcp;
 mod mistake;
 mod more;
-mod node;
 mod notify;
 mod one_task;
 mod permission_mode;
@@ -283,8 +282,6 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
         Some(CliCommand::Guard { spec }) => Ok(ralph_system::proc::guard::run(Path::new(spec))),
         Some(CliCommand::TearDown) => tree::tear_down(args, supervisor),
         Some(CliCommand::ReviewMerge { directory }) => review_merge::run(args, directory, supervisor),
-        Some(CliCommand::Node) => node::serve(args, supervisor),
-        Some(CliCommand::NodeJob { directory }) => node::keep_job(directory, supervisor),
         Some(CliCommand::AssayRun) => assay::run_one(args, supervisor),
         Some(CliCommand::DemoAgent) => Ok(crate::demo::run()),
         Some(CliCommand::NativeAgent { model }) => Ok(ralph_tools::native::run(model.clone())),

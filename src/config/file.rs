@@ -14,6 +14,7 @@ const LANGUAGE: Terms = Terms {
     whole: "the configuration",
     whole_expected: r#"an object, such as { "adapter": "codex" }"#,
     section_expected: "an object with settings",
+    removed: &[],
 };
 
 /// Reads a file that may be missing; `None` if it is.

@@ -553,7 +553,7 @@ impl<'a> BatchDriver<'a> {
             return;
         };
         let (site, batch, locks) = (Arc::clone(&self.site), self.batch.clone(), Arc::clone(&self.locks));
-        let (sender, failing, engine) = (self.sender.clone(), name.clone(), self.engine.clone());
+        let (sender, failing) = (self.sender.clone(), name.clone());
         let work = move || {
             if plan.target_in_use.is_some() {
                 thread::sleep(TARGET_PAUSE);
@@ -583,16 +583,7 @@ impl<'a> BatchDriver<'a> {
                 WorkerTask::MoveTarget { commit, onto } => site.move_target(&batch, onto, commit),
                 WorkerTask::GiveTask { trouble } => site.give_task(&batch, &plan, trouble),
                 WorkerTask::RemoveWorkTree if batch.delivery.is_some() => delivery::remove_tree(&site, &batch, &plan),
-                WorkerTask::RemoveWorkTree => {
-                    let is_left = engine.remove_tree(&site, &batch, &plan);
-                    let result = site.remove_work_tree(&batch, &plan);
-                    match is_left {
-                        Ok(()) => result,
-                        Err(why) => result.map(|_| TaskResult::WorkTreeKept {
-                            why: format!("{} {why}", engine.id()),
-                        }),
-                    }
-                }
+                WorkerTask::RemoveWorkTree => site.remove_work_tree(&batch, &plan),
                 WorkerTask::RunJob | WorkerTask::Deliver | WorkerTask::LookAtRequest => return,
             };
             let result = found.unwrap_or_else(|why| TaskResult::Failed { why });

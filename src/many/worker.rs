@@ -67,9 +67,6 @@ pub(crate) struct Site {
     pub(crate) signing: Option<CommitSigning>,
     /// Whether ignored files go with their work tree.
     pub(crate) discards_ignored: bool,
-    /// Whether the records of the runs come from machines that share no files with this one: they are believed only
-    /// where that is stricter.
-    pub(crate) runs_elsewhere: bool,
 }
 
 /// The option that names the project of a work tree, and the command that ends the life of one.
@@ -157,26 +154,6 @@ impl Site {
         cwd: &'a PathBuf,
         scratch: &'a PathBuf,
     ) -> Result<(BatchJob<'a>, RunsBeforeJob), TaskFailure> {
-        let (mut args, before) = self.run_arguments(batch, plan)?;
-        args.extend(own_arguments(self));
-        args.push(self.tree_of());
-        let job = BatchJob {
-            args,
-            cwd,
-            env: Vec::new(),
-            id: self.job_id(&plan.name),
-            scratch,
-            log,
-        };
-        Ok((job, before))
-    }
-
-    /// Returns the arguments of a plan's run on any machine, and the state before it.
-    pub(super) fn run_arguments(
-        &self,
-        batch: &Batch,
-        plan: &BatchPlan,
-    ) -> Result<(Vec<OsString>, RunsBeforeJob), TaskFailure> {
         let before = self.before(&plan.name)?;
         let mut args: Vec<OsString> = Vec::new();
         if self.can_be_continued(&plan.name, &before)? {
@@ -195,7 +172,17 @@ impl Site {
             let unguarded = files.iter().filter_map(|file| below_project(&self.branches, file));
             args.extend(unguarded.map(|file| format!("--__in-conflict={file}").into()));
         }
-        Ok((args, before))
+        args.extend(own_arguments(self));
+        args.push(self.tree_of());
+        let job = BatchJob {
+            args,
+            cwd,
+            env: Vec::new(),
+            id: self.job_id(&plan.name),
+            scratch,
+            log,
+        };
+        Ok((job, before))
     }
 
     /// Returns the argument that names the project whose work tree a child prepares.

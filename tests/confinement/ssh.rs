@@ -20,7 +20,7 @@ const POLICY: &str = "RALPH_TEST_SSH";
 const SSHD: &str = "/usr/sbin/sshd";
 
 /// A program that is ended with the test.
-pub(crate) struct Server(Child);
+struct Server(Child);
 
 impl Server {
     fn start(command: &mut Command) -> Server {
@@ -52,8 +52,8 @@ fn key(sandbox: &Sandbox, file: &Path) -> String {
     fs::read_to_string(format!("{file}.pub")).unwrap()
 }
 
-/// Starts an sshd that accepts the user's key, and makes the host `bare` stand for it. `settings` are further ones.
-pub(crate) fn start_sshd(sandbox: &Sandbox, settings: &str) -> Option<Server> {
+/// Starts an sshd that accepts the user's key, and makes the host `bare` stand for it.
+fn start_sshd(sandbox: &Sandbox) -> Option<Server> {
     if !Path::new(SSHD).exists() {
         assert!(env::var(POLICY).is_err(), "{SSHD} is required");
         skipped("a test over ssh: no sshd is installed");
@@ -70,7 +70,7 @@ pub(crate) fn start_sshd(sandbox: &Sandbox, settings: &str) -> Option<Server> {
     }
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let settings = format!(
-        "{settings}Port {port}\nListenAddress 127.0.0.1\nHostKey {0}/host_key\nAuthorizedKeysFile {0}/authorized\nStrictModes no\n\
+        "Port {port}\nListenAddress 127.0.0.1\nHostKey {0}/host_key\nAuthorizedKeysFile {0}/authorized\nStrictModes no\n\
          UsePAM no\nPidFile none\nPermitRootLogin yes\n",
         home.display()
     );
@@ -111,7 +111,7 @@ impl SshOrigin {
     /// `None` if no sshd is installed.
     pub(crate) fn serve(sandbox: &Sandbox) -> Option<SshOrigin> {
         let home = sandbox.home();
-        let sshd = start_sshd(sandbox, "")?;
+        let sshd = start_sshd(sandbox)?;
         let (socket, bare) = (home.join("agent"), home.join("bare.git"));
         let agent = hold_key(sandbox, &socket);
         sandbox.git(["init", "--quiet", "--bare", &bare.display().to_string()]);

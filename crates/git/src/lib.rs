@@ -13,7 +13,6 @@
 pub mod anchor;
 mod attribute_free;
 mod blocking_file;
-mod bundle;
 mod changes;
 mod checkpoint;
 mod collection;
@@ -82,10 +81,6 @@ use layout::RepositoryLayout;
 use origin::Origin;
 use state::RepositoryState;
 
-pub use bundle::{
-    Committer, OpenMerge, committer, forget_node, is_commit_name, known_commits, make_repository, node_reference,
-    open_merge, place_branch, put_branch, read_bundle, set_committer, write_bundle,
-};
 pub use committer_identity::{CommitterIdentity, SigningFormat, commit_signing};
 pub use conflict::marked;
 pub use differ::{Differ, DifferError};

@@ -3,7 +3,6 @@
 use std::{
     env,
     ffi::OsStr,
-    fs::File,
     io, iter,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
@@ -127,12 +126,6 @@ impl Git {
 
     pub(super) fn input(mut self, bytes: Vec<u8>) -> Git {
         self.helper = self.helper.input(bytes);
-        self
-    }
-
-    /// Sets a file as the input, from its position on.
-    pub(super) fn input_file(mut self, file: File) -> Git {
-        self.helper = self.helper.input_file(file);
         self
     }
 

@@ -10,7 +10,7 @@ use ralph_system::proc::Supervisor;
 use thiserror::Error;
 
 use super::{
-    Branches, GitError, is_commit_name,
+    Branches, GitError,
     process::{self, Git, GitOutput},
 };
 
@@ -196,6 +196,11 @@ fn failure(output: &GitOutput) -> RemoteError {
     }
 }
 
+/// Whether the text is the full name of an object, and no option or revision.
+fn is_commit_name(text: &str) -> bool {
+    matches!(text.len(), 40 | 64) && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
 #[cfg(test)]
 mod tests {
     use std::{fs, process::Command};
@@ -314,5 +319,13 @@ mod tests {
         fs::remove_dir_all(&here.bare).unwrap();
         let gone = here.remote.push(&one, "work", None).unwrap_err();
         assert!(matches!(gone, RemoteError::Login { .. }), "{gone}");
+    }
+
+    #[test]
+    fn the_name_of_a_commit_is_no_option_and_no_revision() {
+        assert!(is_commit_name(&"0a".repeat(20)) && is_commit_name(&"0a".repeat(32)));
+        for text in ["", "HEAD", "--all", &"0A".repeat(20), &"0a".repeat(21)] {
+            assert!(!is_commit_name(text), "{text}");
+        }
     }
 }

@@ -394,7 +394,7 @@ impl Branches {
     ///
     /// # Errors
     /// [`GitError`] if git cannot be asked, or if a lock cannot be removed.
-    pub fn unlock_tree(&self, tree: &Path) -> Result<(), GitError> {
+    fn unlock_tree(&self, tree: &Path) -> Result<(), GitError> {
         remove_locks(&self.admin_of(tree)?)
     }
 
@@ -538,7 +538,7 @@ impl Branches {
     ///
     /// # Errors
     /// [`GitError`] if git cannot be asked.
-    pub fn is_merging(&self, tree: &Path) -> Result<bool, GitError> {
+    fn is_merging(&self, tree: &Path) -> Result<bool, GitError> {
         Ok(self.admin_of(tree)?.join("MERGE_HEAD").exists())
     }
 

@@ -5,9 +5,8 @@ use ralph_policy::settings::{Catalog, CatalogError, LayerError, ManifestKind, Me
 use thiserror::Error;
 
 use super::{
-    hosts::HostsManifest,
     manifest::{EngineManifest, EngineManifestError},
-    written::{LANGUAGE, WrittenEngine},
+    written::{HOSTS, LANGUAGE, WrittenEngine},
 };
 
 /// The engines by id, except the local one, which has no file.
@@ -17,7 +16,7 @@ pub(crate) type EngineCatalog = Catalog<EngineFiles>;
 pub(crate) struct EngineFiles;
 
 impl ManifestKind for EngineFiles {
-    type Manifest = DescribedEngine;
+    type Manifest = EngineManifest;
     type Written = WrittenEngine;
     type Error = EngineManifestError;
 
@@ -27,63 +26,18 @@ impl ManifestKind for EngineFiles {
         ("hyperqueue", include_str!("../../../engines/hyperqueue.toml")),
         ("kubernetes", include_str!("../../../engines/kubernetes.toml")),
         ("slurm", include_str!("../../../engines/slurm.toml")),
-        ("ssh", include_str!("../../../engines/ssh.toml")),
         ("task-spooler", include_str!("../../../engines/task-spooler.toml")),
     ];
     const WITHOUT_FILE: &'static [&'static str] = &[LOCAL];
+    const REMOVED: &'static [(&'static str, &'static str)] = &[("ssh", HOSTS)];
 
-    fn from_merged(id: &str, merged: &Merged) -> Result<DescribedEngine, EngineManifestError> {
+    fn from_merged(id: &str, merged: &Merged) -> Result<EngineManifest, EngineManifestError> {
         let written: WrittenEngine = merged.read().map_err(LayerError::from_mistakes)?;
-        Ok(match written.node.command.is_some() {
-            true => DescribedEngine::Hosts(Box::new(HostsManifest::from_merged(id, merged, written)?)),
-            false => DescribedEngine::Queue(Box::new(EngineManifest::from_merged(id, merged, written)?)),
-        })
+        EngineManifest::from_merged(id, merged, written)
     }
 
     fn hints(error: &EngineManifestError) -> Vec<String> {
         error.hints()
-    }
-}
-
-/// An engine that a file describes.
-#[derive(Debug, Clone)]
-pub(crate) enum DescribedEngine {
-    /// A queue, whose nodes share files with this machine.
-    Queue(Box<EngineManifest>),
-    /// Hosts that share none.
-    Hosts(Box<HostsManifest>),
-}
-
-impl DescribedEngine {
-    /// Returns the name for people.
-    pub(crate) fn title(&self) -> &str {
-        match self {
-            DescribedEngine::Queue(manifest) => &manifest.title,
-            DescribedEngine::Hosts(manifest) => &manifest.title,
-        }
-    }
-
-    /// Returns the version that it was tested with.
-    pub(crate) fn verified(&self) -> Option<&str> {
-        match self {
-            DescribedEngine::Queue(manifest) => manifest.verified.as_deref(),
-            DescribedEngine::Hosts(manifest) => manifest.verified.as_deref(),
-        }
-    }
-
-    /// Returns the program that it is reached by.
-    pub(crate) fn program(&self) -> Option<String> {
-        match self {
-            DescribedEngine::Queue(manifest) => manifest.program(),
-            DescribedEngine::Hosts(manifest) => manifest.program(),
-        }
-    }
-
-    fn install(&self) -> Option<String> {
-        match self {
-            DescribedEngine::Queue(manifest) => manifest.install.clone(),
-            DescribedEngine::Hosts(manifest) => manifest.install.clone(),
-        }
     }
 }
 
@@ -94,8 +48,6 @@ pub(crate) enum EngineError {
     Catalog(#[from] CatalogError<EngineManifestError>),
     #[error("engine `{LOCAL}` has no file: its jobs are processes of the batch itself")]
     Local,
-    #[error("engine `{id}` has no hosts")]
-    NoHosts { id: String },
     #[error("engine `{id}`: program `{program}` is not on PATH")]
     NotInstalled {
         id: String,
@@ -110,12 +62,6 @@ impl EngineError {
         match self {
             EngineError::Catalog(error) => error.hints(),
             EngineError::Local => vec!["`ralph many --jobs N` sets how many run at a time".to_owned()],
-            EngineError::NoHosts { id } => {
-                let file = format!("~/.config/ralph/engines/{id}.toml");
-                vec![format!(
-                    "name them in {file}: `[node]`, and below it `hosts = [\"HOST=PLANS\"]`"
-                )]
-            }
             EngineError::NotInstalled { id, install, .. } => {
                 let install = install.iter().map(|install| format!("to install it: {install}"));
                 let elsewhere =
@@ -130,18 +76,15 @@ impl EngineError {
 ///
 /// # Errors
 /// [`EngineError`].
-pub(crate) fn installed(catalog: &EngineCatalog, id: &str) -> Result<DescribedEngine, EngineError> {
+pub(crate) fn installed(catalog: &EngineCatalog, id: &str) -> Result<EngineManifest, EngineError> {
     let manifest = catalog.manifest(id)?;
     match manifest.program() {
         Some(program) if which::which(&program).is_err() => Err(EngineError::NotInstalled {
             id: id.to_owned(),
             program,
-            install: manifest.install(),
+            install: manifest.install,
         }),
-        Some(_) | None => match &manifest {
-            DescribedEngine::Hosts(hosts) if !hosts.has_hosts() => Err(EngineError::NoHosts { id: id.to_owned() }),
-            DescribedEngine::Hosts(_) | DescribedEngine::Queue(_) => Ok(manifest),
-        },
+        Some(_) | None => Ok(manifest),
     }
 }
 
@@ -184,19 +127,14 @@ mod tests {
             assert!(manifest.program().is_some(), "{id}");
         }
         let run = catalog.list();
-        let run = run.filter(|(_, _, manifest)| manifest.as_ref().is_ok_and(|manifest| manifest.verified().is_some()));
-        assert_eq!(
-            run.map(|(id, _, _)| id).collect::<Vec<_>>(),
-            ["slurm", "ssh", "task-spooler"]
-        );
+        let run = run.filter(|(_, _, manifest)| manifest.as_ref().is_ok_and(|manifest| manifest.verified.is_some()));
+        assert_eq!(run.map(|(id, _, _)| id).collect::<Vec<_>>(), ["slurm", "task-spooler"]);
     }
 
     #[test]
     fn a_users_file_changes_one_key_of_a_built_in_engine() {
         let catalog = with("slurm", "[job]\ncores = 8\n[submit]\nargs = [\"--partition=long\"]\n");
-        let DescribedEngine::Queue(slurm) = catalog.manifest("slurm").unwrap() else {
-            panic!("slurm is a queue");
-        };
+        let slurm = catalog.manifest("slurm").unwrap();
         assert_eq!((slurm.cores, slurm.minutes), (8, 1440));
         assert!(catalog.show("slurm").unwrap().contains("job.cores = 8"));
     }
@@ -245,27 +183,25 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_hosts_and_arrays_is_said_with_its_place() {
+    fn engines_of_hosts_that_share_no_files_are_told_what_does_their_work() {
+        let removed = EngineCatalog::load([]).manifest("ssh").unwrap_err();
+        assert_eq!(removed.to_string(), "engine `ssh` was removed");
+        assert_eq!(removed.hints(), [HOSTS]);
+        let said = error("[node]\nhosts = [\"build1=4\"]");
+        assert!(
+            said.contains(&format!("own.toml:1:2: `node` was removed; {HOSTS}")),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_with_arrays_is_said_with_its_place() {
         let said = |text: &str| {
             let error = with("own", text).manifest("own").map(|_| String::new());
             error.unwrap_or_else(|error| with_causes(&error))
         };
-        let reach = "[node]\ncommand = [\"ssh\", \"{host}\", \"{command}\"]\n";
         let queue = "[state]\ncommand = [\"x\"]\nstate = '(?<state>.)'\n[cancel]\ncommand = [\"x\"]\n[submit]\njob = '(?<job>.)'\n";
         for (text, found) in [
-            (
-                "[node]\ncommand = [\"ssh\", \"{host}\"]".to_owned(),
-                "needs `{command}`",
-            ),
-            (
-                "[node]\ncommand = [\"ssh\", \"{job}\"]".to_owned(),
-                "unknown placeholder `{job}`",
-            ),
-            (format!("{reach}hosts = [\"-oProxyCommand=x\"]"), "takes each host once"),
-            (format!("{reach}hosts = [\"a=0\"]"), "`node.hosts` has \"a=0\""),
-            (format!("{reach}hosts = [\"a\", \"a=2\"]"), "`node.hosts` has \"a=2\""),
-            (format!("{reach}ralph = \" \""), "`node.ralph` is empty"),
-            (format!("{reach}[cancel]\ncommand = [\"x\"]"), "exclude each other"),
             (format!("{queue}command = [\"x\"]\narray = true"), "needs `{array}`"),
             (
                 format!("{queue}command = [\"x\", \"a{{array}}\"]"),
@@ -283,14 +219,6 @@ mod tests {
             let error = said(&text);
             assert!(error.contains(found), "{text}: {error}");
         }
-        let catalog = with("own", &format!("{reach}hosts = [\"a=3\", \"b\"]"));
-        let DescribedEngine::Hosts(hosts) = catalog.manifest("own").unwrap() else {
-            panic!("own is an engine of hosts");
-        };
-        assert!(hosts.has_hosts());
-        let none = installed(&with("sh", "[node]\ncommand = [\"sh\", \"{command}\"]"), "sh").unwrap_err();
-        assert_eq!(none.to_string(), "engine `sh` has no hosts");
-        assert!(none.hints()[0].contains("engines/sh.toml"), "{:?}", none.hints());
     }
 
     #[test]

@@ -194,11 +194,7 @@ impl EngineCommands {
     fn value(&self, slot: EnginePlaceholder, subject: &JobReference) -> Option<String> {
         let path = |path: &PathBuf| path.to_str().map(str::to_owned);
         match slot {
-            EnginePlaceholder::Args
-            | EnginePlaceholder::Array
-            | EnginePlaceholder::Command
-            | EnginePlaceholder::Host
-            | EnginePlaceholder::Index => None,
+            EnginePlaceholder::Args | EnginePlaceholder::Array | EnginePlaceholder::Index => None,
             EnginePlaceholder::Cores => Some(self.manifest.cores.to_string()),
             EnginePlaceholder::Job => subject.id.clone(),
             EnginePlaceholder::Last => subject.last_index.map(|last| last.to_string()),

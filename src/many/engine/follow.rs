@@ -40,19 +40,13 @@ const RARELY: u32 = 6;
 const TAIL_BYTES: u64 = 16 << 10;
 
 /// An order to the thread that follows a job.
-pub(super) enum JobOrder {
+enum JobOrder {
     End,
     Leave,
 }
 
 /// A job that an engine has, or is about to get.
 pub(super) struct JobHandle(Sender<JobOrder>);
-
-impl JobHandle {
-    pub(super) fn new(orders: Sender<JobOrder>) -> JobHandle {
-        JobHandle(orders)
-    }
-}
 
 impl RunningJob for JobHandle {
     fn stop(&self, how: StopSpeed) {
@@ -70,7 +64,7 @@ impl RunningJob for JobHandle {
 }
 
 /// The receiver of news about a job.
-pub(super) type NewsSender = Box<dyn Fn(JobUpdate) + Send>;
+type NewsSender = Box<dyn Fn(JobUpdate) + Send>;
 
 /// Follows a plan's existing job, or submits a new one.
 ///
@@ -111,7 +105,7 @@ pub(super) fn start(
         .name("job".to_owned())
         .spawn(move || follower.run(known))
         .map_err(|error| error.to_string())?;
-    Ok(JobHandle::new(sender))
+    Ok(JobHandle(sender))
 }
 
 /// Cancels a job that no process is following.
@@ -150,7 +144,7 @@ pub(super) fn cancel(
 }
 
 /// Replaces characters that have a meaning to an engine or in a regular expression.
-pub(super) fn nameable(name: &str) -> String {
+fn nameable(name: &str) -> String {
     let letter = |letter: char| match letter.is_ascii_alphanumeric() || letter == '-' {
         true => letter,
         false => '-',

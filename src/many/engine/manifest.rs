@@ -15,10 +15,7 @@ pub(super) enum EnginePlaceholder {
     Args,
     /// The arguments that make a job an array; nothing for a single job.
     Array,
-    /// The line of `sh` that a host runs.
-    Command,
     Cores,
-    Host,
     /// The index of a job in its array.
     Index,
     /// The engine's id of the job.
@@ -42,9 +39,7 @@ impl PlaceholderSet for EnginePlaceholder {
         match self {
             EnginePlaceholder::Args => "args",
             EnginePlaceholder::Array => "array",
-            EnginePlaceholder::Command => "command",
             EnginePlaceholder::Cores => "cores",
-            EnginePlaceholder::Host => "host",
             EnginePlaceholder::Index => "index",
             EnginePlaceholder::Last => "last",
             EnginePlaceholder::Job => "job",
@@ -99,10 +94,6 @@ pub(crate) enum EngineManifestError {
         key: &'static str,
         pointer: &'static str,
     },
-    #[error("{at}: `node.command` needs `{{command}}`: what a host is to run")]
-    NoCommand { at: SettingOrigin },
-    #[error("{at}: `node.hosts` has {text:?}, and takes each host once, as HOST or HOST=PLANS")]
-    NotAHost { at: SettingOrigin, text: String },
     #[error("{at}: `state.means` has the word \"{word}\" twice")]
     WordTwice { at: SettingOrigin, word: String },
 }
@@ -326,8 +317,8 @@ impl EngineManifest {
     }
 }
 
-pub(super) struct EngineManifestReader<'a> {
-    pub(super) merged: &'a Merged,
+struct EngineManifestReader<'a> {
+    merged: &'a Merged,
 }
 
 impl EngineManifestReader<'_> {
@@ -339,7 +330,7 @@ impl EngineManifestReader<'_> {
         }
     }
 
-    pub(super) fn command(
+    fn command(
         &self,
         key: &'static str,
         words: &[String],

@@ -1,9 +1,9 @@
 //! The engine that runs the jobs of a batch: processes of the batch itself, or a scheduler that a file
 //! describes.
 //!
-//! A job is a run of this executable in the work tree of its plan, on any machine: ralph has neither an agent
-//! on other machines nor a scheduler. The engine's answers are hints; the run's own lock and journal decide
-//! ([`decision`]).
+//! A job is a run of this executable in the work tree of its plan, on any machine that shares files with
+//! this one: ralph has neither an agent on other machines nor a scheduler. The engine's answers are hints;
+//! the run's own lock and journal decide ([`decision`]).
 
 mod array;
 mod catalog;
@@ -11,7 +11,6 @@ mod commands;
 mod decision;
 mod files;
 mod follow;
-mod hosts;
 mod manifest;
 mod running;
 mod written;
@@ -19,9 +18,8 @@ mod written;
 use std::sync::Arc;
 
 use array::ArraySubmitter;
-pub(crate) use catalog::{DescribedEngine, EngineCatalog, EngineError, installed};
+pub(crate) use catalog::{EngineCatalog, EngineError, installed};
 pub(super) use decision::RunState;
-use hosts::HostsEngine;
 use manifest::EngineManifest;
 use ralph_plan::batch::{Batch, BatchPlan};
 use ralph_system::proc::Supervisor;
@@ -40,19 +38,13 @@ pub(crate) enum Engine {
         manifest: Box<EngineManifest>,
         arrays: Arc<ArraySubmitter>,
     },
-    /// Hosts that share no files with this machine. Their jobs are ended when the user ends the batch, and
-    /// outlive a killed batch.
-    Hosts(HostsEngine),
 }
 
-impl From<DescribedEngine> for Engine {
-    fn from(described: DescribedEngine) -> Engine {
-        match described {
-            DescribedEngine::Queue(manifest) => Engine::Described {
-                manifest,
-                arrays: Arc::default(),
-            },
-            DescribedEngine::Hosts(manifest) => Engine::Hosts(HostsEngine::new(*manifest)),
+impl From<EngineManifest> for Engine {
+    fn from(manifest: EngineManifest) -> Engine {
+        Engine::Described {
+            manifest: Box::new(manifest),
+            arrays: Arc::default(),
         }
     }
 }
@@ -63,7 +55,6 @@ impl Engine {
         match self {
             Engine::Local => ralph_plan::batch::LOCAL,
             Engine::Described { manifest, .. } => &manifest.id,
-            Engine::Hosts(hosts) => hosts.id(),
         }
     }
 
@@ -76,26 +67,6 @@ impl Engine {
                 Some(u32::try_from(cores / 2).unwrap_or(1).max(1))
             }
             Engine::Described { .. } => None,
-            Engine::Hosts(hosts) => Some(hosts.slots()),
-        }
-    }
-
-    /// Whether its jobs share files with this machine.
-    pub(crate) fn shares_files(&self) -> bool {
-        match self {
-            Engine::Local | Engine::Described { .. } => true,
-            Engine::Hosts(_) => false,
-        }
-    }
-
-    /// Removes the work tree of a merged plan from the machine that has one of its own.
-    ///
-    /// # Errors
-    /// The reason why it is still there.
-    pub(super) fn remove_tree(&self, site: &Site, batch: &Batch, plan: &BatchPlan) -> Result<(), String> {
-        match self {
-            Engine::Local | Engine::Described { .. } => Ok(()),
-            Engine::Hosts(hosts) => hosts.remove_tree(site, &plan.name, batch.arguments.clone()),
         }
     }
 
@@ -106,8 +77,7 @@ impl Engine {
     pub(crate) fn cancel(&self, supervisor: &Supervisor, site: &Site, plan: &BatchPlan) -> Result<(), String> {
         match (self, &plan.job) {
             (Engine::Described { manifest, .. }, Some(job)) => follow::cancel(manifest, supervisor, site, plan, job),
-            (Engine::Hosts(hosts), Some(job)) => hosts.cancel(supervisor, site, plan, job),
-            (Engine::Local, _) | (Engine::Described { .. } | Engine::Hosts(_), None) => Ok(()),
+            (Engine::Local, _) | (Engine::Described { .. }, None) => Ok(()),
         }
     }
 
@@ -124,10 +94,6 @@ impl Engine {
         plan: &BatchPlan,
         news: impl Fn(JobUpdate) + Send + 'static,
     ) -> Result<Box<dyn RunningJob>, String> {
-        if let Engine::Hosts(hosts) = self {
-            let handle = hosts.start(supervisor, site, (batch, plan), Box::new(news))?;
-            return Ok(Box::new(handle));
-        }
         let name = &plan.name;
         let (log, scratch) = (site.paths.log(name), site.paths.scratch());
         let project = site.branches.project_in(&site.paths.tree(name));
@@ -150,7 +116,6 @@ impl Engine {
                 )?;
                 Ok(Box::new(handle))
             }
-            Engine::Hosts(_) => unreachable!("returned above"),
         }
     }
 }

@@ -10,7 +10,12 @@ pub(super) const LANGUAGE: Terms = Terms {
     whole: "the engine",
     whole_expected: "an object of engine settings",
     section_expected: "a table",
+    removed: &[("node", HOSTS)],
 };
+
+/// What does the work of engines of hosts that share no files.
+pub(super) const HOSTS: &str = "engines need a file system that they share with this machine; on a host that shares none, type \
+                                `ralph many` there, and fetch the branch that it merges into";
 
 settings! {
     /// The text of an engine's file, its layers merged.
@@ -33,7 +38,6 @@ settings! {
         cancel("cancel"): SettingsSection<WrittenCancel>,
         log("log"): SettingsSection<WrittenLog>,
         array("array"): SettingsSection<WrittenArray>,
-        node("node"): SettingsSection<WrittenNode>,
         install("install"): SettingsSection<WrittenEngineInstall>,
     }
 }
@@ -143,20 +147,6 @@ settings! {
         index("index"): Maybe<AnyText>,
         /// The engine's id of one job of an array, from the array's id and the index.
         job("job"): Maybe<AnyText>,
-    }
-}
-
-settings! {
-    /// Hosts that share no files with this machine, in place of `submit`, `state` and `cancel`.
-    pub(crate) struct WrittenNode {
-        /// The program that runs a line of `sh` on a host, and its arguments: `{host}`, `{command}`.
-        command("command"): Maybe<TextList>,
-        /// Arguments of your own, in the place of `{args}` in `command`.
-        args("args"): TextList = [],
-        /// Each host, as HOST or HOST=PLANS, with the number of plans that it runs at a time.
-        hosts("hosts"): TextList = [],
-        /// The program on the hosts, of this version.
-        ralph("ralph"): AnyText = "ralph",
     }
 }
 

@@ -26,6 +26,7 @@ pub(crate) const LANGUAGE: Terms = Terms {
     whole: "the adapter",
     whole_expected: "an object of adapter settings",
     section_expected: "a table",
+    removed: &[],
 };
 
 settings! {

@@ -33,6 +33,8 @@ pub struct Terms {
     pub whole_expected: &'static str,
     /// The expected form of a group of settings.
     pub section_expected: &'static str,
+    /// Settings and groups that ralph had once, with what does their work now, in a sentence. Sorted.
+    pub removed: &'static [(&'static str, &'static str)],
 }
 
 /// The settings of a declaration by their dotted paths.
@@ -168,8 +170,15 @@ impl LayerReader<'_> {
             return;
         }
         let origin = node.origin.clone();
-        let near = self.keys.nearest(&key).map(str::to_owned);
-        self.layer.mistakes.push(Mistake::Unknown { origin, key, near });
+        let removed = self.language.removed.iter().find(|(name, _)| *name == key);
+        self.layer.mistakes.push(match removed {
+            Some((_, instead)) => Mistake::Removed { origin, key, instead },
+            None => Mistake::Unknown {
+                near: self.keys.nearest(&key).map(str::to_owned),
+                origin,
+                key,
+            },
+        });
     }
 }
 

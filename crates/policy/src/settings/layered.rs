@@ -49,6 +49,8 @@ pub trait ManifestKind {
     const BUILT_IN: &'static [(&'static str, &'static str)];
     /// Ids of items that have no file.
     const WITHOUT_FILE: &'static [&'static str] = &[];
+    /// Ids of items that were built in once, with what does their work now, in a sentence. Sorted.
+    const REMOVED: &'static [(&'static str, &'static str)] = &[];
 
     /// Makes the manifest of the item `id` from its merged layers.
     ///
@@ -75,6 +77,12 @@ pub enum CatalogError<E: StdError + 'static> {
         suggestion: Option<String>,
         known: Vec<String>,
     },
+    #[error("{what} `{id}` was removed")]
+    Removed {
+        what: &'static str,
+        id: String,
+        instead: &'static str,
+    },
     #[error("{what} `{id}` cannot be used")]
     Broken {
         what: &'static str,
@@ -94,6 +102,7 @@ impl<E: StdError> CatalogError<E> {
                 let known = format!("there are: {}", known.join(", "));
                 did_you_mean.chain([known]).collect()
             }
+            CatalogError::Removed { instead, .. } => vec![(*instead).to_owned()],
             CatalogError::Broken { what, id, hints, .. } => {
                 let show = format!("`ralph {what}s show {id}` prints each value and its origin");
                 hints.iter().cloned().chain([show]).collect()
@@ -311,7 +320,7 @@ impl<K: ManifestKind> Catalog<K> {
     /// Formats each value of an item with its origin, as TOML. An error in it is a comment.
     ///
     /// # Errors
-    /// [`CatalogError::Unknown`].
+    /// [`CatalogError`], if there is no such item.
     pub fn show(&self, id: &str) -> Result<String, CatalogError<K::Error>> {
         let entry = self.entry(id)?;
         let keys = SettingKeys::for_record::<K::Written>();
@@ -373,6 +382,13 @@ impl<K: ManifestKind> Catalog<K> {
 
     fn entry(&self, id: &str) -> Result<&CatalogEntry, CatalogError<K::Error>> {
         self.entries.get(id).ok_or_else(|| {
+            if let Some((_, instead)) = K::REMOVED.iter().find(|(removed, _)| *removed == id) {
+                return CatalogError::Removed {
+                    what: K::NAME,
+                    id: id.to_owned(),
+                    instead,
+                };
+            }
             let known = || K::WITHOUT_FILE.iter().copied().chain(self.ids());
             CatalogError::Unknown {
                 what: K::NAME,

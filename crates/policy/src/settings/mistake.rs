@@ -34,6 +34,13 @@ pub enum Mistake {
         /// The setting that was probably meant.
         near: Option<String>,
     },
+    #[error("{origin}: `{key}` was removed")]
+    Removed {
+        origin: SettingOrigin,
+        key: String,
+        /// What does its work now, in a sentence.
+        instead: &'static str,
+    },
     #[error("{}; expected {}", ill_typed_in_words(.origin, .key, .found), expected_of(.origin, .expected))]
     IllTyped {
         origin: SettingOrigin,
@@ -70,6 +77,7 @@ impl Mistake {
             Mistake::Unreadable { .. } => 0,
             Mistake::NotUtf8 { position, .. } | Mistake::Syntax { position, .. } => position.line,
             Mistake::Unknown { origin, .. }
+            | Mistake::Removed { origin, .. }
             | Mistake::IllTyped { origin, .. }
             | Mistake::Repeated { origin, .. }
             | Mistake::Conflict { origin, .. } => origin.line(),
@@ -80,6 +88,7 @@ impl Mistake {
     pub fn is_on_command_line(&self) -> bool {
         match self {
             Mistake::Unknown { origin, .. }
+            | Mistake::Removed { origin, .. }
             | Mistake::IllTyped { origin, .. }
             | Mistake::Repeated { origin, .. }
             | Mistake::Conflict { origin, .. } => matches!(origin, SettingOrigin::Flag(_)),
@@ -101,6 +110,7 @@ impl Mistake {
                     false => format!("did you mean `{near}`?"),
                 })
             }
+            Mistake::Removed { instead, .. } => Some((*instead).to_owned()),
             Mistake::Unreadable { .. }
             | Mistake::Syntax { .. }
             | Mistake::IllTyped { .. }

@@ -271,7 +271,7 @@ impl ProjectPaths {
 ///
 /// # Errors
 /// [`PathsError::NoHome`] if there is no directory to derive it from.
-pub fn state_root() -> Result<PathBuf, PathsError> {
+fn state_root() -> Result<PathBuf, PathsError> {
     let dir = dirs::state_dir().or_else(dirs::data_local_dir);
     Ok(dir.ok_or(PathsError::NoHome)?.join("ralph"))
 }

@@ -23,7 +23,6 @@ mod guarded;
 mod guarded;
 mod hold;
 mod order;
-mod piped;
 mod run;
 #[cfg(target_os = "linux")]
 mod wire;
@@ -36,7 +35,6 @@ pub use guarded::guard;
 pub use capture::CapturedOutput;
 pub use hold::LockedFile;
 pub use order::HelperError;
-pub use piped::PipedHelper;
 pub use run::{Helper, HelperOutput};
 
 pub(super) use guarded::Helpers;

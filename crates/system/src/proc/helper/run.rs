@@ -20,7 +20,6 @@ use super::{
     direct,
     guarded::Helpers,
     order::{HelperError, HelperProcess, HelperSpec},
-    piped::PipedHelper,
 };
 use crate::proc::{Confinement, launch::REPOSITORY_VARS, system};
 
@@ -55,8 +54,6 @@ pub struct Helper {
 enum HelperInput {
     Nothing,
     Bytes(Vec<u8>),
-    /// From where the file is read next.
-    File(File),
 }
 
 /// A helper that has ended.
@@ -116,13 +113,6 @@ impl Helper {
         self
     }
 
-    /// Sets a file as the input, from its position on.
-    #[must_use]
-    pub fn input_file(mut self, file: File) -> Helper {
-        self.input = HelperInput::File(file);
-        self
-    }
-
     #[must_use]
     pub fn deadline(mut self, deadline: Duration) -> Helper {
         self.deadline = deadline;
@@ -177,21 +167,6 @@ impl Helper {
             Err(error) => warn!(?program, elapsed_ms, %error, "helper failed"),
         }
         result
-    }
-
-    /// Starts it beside ralph, with pipes to its stdin and from its stdout. The input, the deadline and the cap of the
-    /// output have no effect.
-    ///
-    /// # Errors
-    /// [`HelperError::Start`] if it cannot be started.
-    pub fn start(self) -> Result<PipedHelper, HelperError> {
-        let pipes = || Ok((io::pipe()?, io::pipe()?, io::pipe()?));
-        let started = pipes().and_then(|((stdin_end, stdin), (stdout, stdout_end), (stderr, stderr_end))| {
-            let stdio = [stdin_end.into(), stdout_end.into(), stderr_end.into()];
-            let process = self.start_with(&self.order(), stdio, &[stdout.as_fd(), stderr.as_fd()])?;
-            PipedHelper::new(process, stdin, stdout, stderr)
-        });
-        started.map_err(HelperError::Start)
     }
 
     fn run_until(self, begun: Instant) -> Result<HelperOutput, HelperError> {
@@ -270,7 +245,6 @@ impl HelperInput {
             HelperInput::Nothing => File::open("/dev/null").map(OwnedFd::from),
             // A file, not a pipe: a pipe would have to be written while the helper reads.
             HelperInput::Bytes(bytes) => system::anonymous_file(bytes).map(OwnedFd::from),
-            HelperInput::File(file) => file.try_clone().map(OwnedFd::from),
         }
     }
 }
