@@ -2,11 +2,9 @@
 
 use std::{env, fs, path::PathBuf};
 
-use serde_json::{Value, json};
-
 use crate::{
     agents_loop::{assert_done, in_order, plan_one_task, work_on},
-    harness::{SOON, Sandbox, agent::Agent, agents::needs, running::Finished, write_program},
+    harness::{SOON, Sandbox, agent::Agent, running::Finished, write_program},
     stand_in::StandIn,
     tui::Terminal,
 };
@@ -159,7 +157,11 @@ fn an_agent_that_is_not_there_is_refused_with_what_installs_it() {
         &sandbox,
         &run(&["adapters", "add", "gose"]),
         2,
-        &["no agent `gose`", "did you mean `goose`?"],
+        &[
+            "no agent `gose`",
+            "did you mean `goose`?",
+            "there are: amp-acp, auggie, ",
+        ],
     );
     assert_refused(
         &sandbox,
@@ -168,21 +170,11 @@ fn an_agent_that_is_not_there_is_refused_with_what_installs_it() {
         &["did you mean `goose`?"],
     );
     let listed = run(&["adapters", "list", "--registry"]);
-    assert_eq!(listed.code(), Some(0), "{listed:?}");
-    let row = |id: &str| {
-        listed
-            .stdout
-            .lines()
-            .find(|line| line.starts_with(id))
-            .unwrap_or_default()
-            .to_owned()
-    };
-    assert!(
-        row("goose ").contains("Apache-2.0") && row("goose ").contains("download https://"),
-        "{}",
-        row("goose")
-    );
-    assert!(row("auggie ").contains("npm install -g"), "{}", row("auggie"));
+    let removed = [
+        "`ralph adapters list --registry` was removed",
+        "`ralph adapters add NAME`",
+    ];
+    assert_refused(&sandbox, &listed, 2, &removed);
 }
 
 #[test]
@@ -210,103 +202,35 @@ fn npx_gets_the_package_as_it_was_shown_and_nothing_of_the_project() {
     );
 }
 
-/// An entry that runs a program that is there.
-fn entry(id: &str, args: &Value, env: &Value) -> Value {
-    let npx = json!({ "package": "goose@1.0.0", "args": args, "env": env });
-    json!({ "id": id, "name": "Mine", "version": "1.0.0", "distribution": { "npx": npx } })
-}
-
 #[test]
-fn an_entry_of_a_file_is_refused_if_it_does_more_than_run_an_agent() {
-    let mut sandbox = Sandbox::new();
-    sandbox.add_program("goose", &agent_program());
-    let archive = |cmd: &str| {
-        let target = json!({ "archive": "https://x.test/a.tar.gz", "cmd": cmd });
-        let binary: Value = ["linux-x86_64", "linux-aarch64", "darwin-aarch64", "darwin-x86_64"]
-            .into_iter()
-            .map(|platform| (platform.to_owned(), target.clone()))
-            .collect();
-        json!({ "id": "mine", "name": "Mine", "version": "1", "distribution": { "binary": binary } })
-    };
-    let inside = sandbox.project().join("goose").display().to_string();
-    let none = json!({});
-    for (hostile, code, naming) in [
-        (entry("../x", &json!([]), &none), 3, vec!["`id` is `../x`"]),
-        (
-            entry("mine", &json!(["--acp\nrm -rf ~"]), &none),
-            3,
-            vec!["distribution.npx.args"],
-        ),
-        (
-            entry("mine", &json!(["\u{1b}]0;title\u{7}"]), &none),
-            3,
-            vec!["distribution.npx.args"],
-        ),
-        (
-            entry("mine", &json!([]), &json!({ "LD_PRELOAD": "x.so" })),
-            3,
-            vec!["LD_PRELOAD", "may not set"],
-        ),
-        (
-            entry("mine", &json!([]), &json!({ "PATH": "." })),
-            3,
-            vec!["`distribution.npx.env.PATH` is `.`"],
-        ),
-        (archive(&inside), 3, vec!["has to be in the archive"]),
-        (archive("./sh"), 3, vec!["runs whatever its arguments say"]),
-        (
-            entry("gemini", &json!([]), &none),
-            2,
-            vec!["ralph comes with an adapter `gemini`"],
-        ),
-        (entry("ssh", &json!([]), &none), 3, vec!["keys are in ~/.ssh"]),
-        (
-            entry("codex-acp", &json!([]), &none),
-            3,
-            vec!["the adapter `codex` keeps its state in ~/.codex"],
-        ),
-        (json!({ "agents": [] }), 3, vec!["not an entry of the ACP registry"]),
-    ] {
-        sandbox.write("agent.json", &hostile.to_string());
-        assert_refused(&sandbox, &added(&sandbox, &["./agent.json", "--yes"]), code, &naming);
-    }
-    assert_refused(
-        &sandbox,
-        &added(&sandbox, &["./none.json", "--yes"]),
-        3,
-        &["./none.json"],
-    );
-    // A shell would read this; no shell does.
-    let curious = json!(["--acp", "; touch x", "$(touch y)", "{model}"]);
-    sandbox.write("agent.json", &entry("mine", &curious, &none).to_string());
-    let finished = added(&sandbox, &["./agent.json", "--yes"]);
-    let said = "runs      goose --acp '; touch x' '$(touch y)' '{model}'";
-    assert!(
-        finished.code() == Some(0) && finished.stdout.contains(said),
-        "{finished:?}"
-    );
-}
-
-#[test]
-fn a_newer_entry_of_a_known_agent_has_the_directories_that_are_known() {
-    needs!("npx");
+fn an_entry_of_a_file_is_told_to_be_an_adapter() {
     let sandbox = Sandbox::new();
-    let newer = |package: &str| {
-        let npx = json!({ "package": package });
-        json!({ "id": "pi-acp", "name": "pi", "version": "9.0.0", "distribution": { "npx": npx } }).to_string()
-    };
-    sandbox.write("agent.json", &newer("pi-acp-too@9.0.0"));
-    assert_refused(
-        &sandbox,
-        &added(&sandbox, &["./agent.json", "--yes"]),
-        3,
-        &["the adapter `pi` keeps its state in ~/.pi"],
+    sandbox.write("agent.json", "{}");
+    for file in ["./agent.json", "agent.json", "/none.json"] {
+        let naming = ["`ralph adapters add FILE.json` was removed", "docs/guide/adapters.md"];
+        assert_refused(&sandbox, &added(&sandbox, &[file, "--yes"]), 2, &naming);
+    }
+}
+
+#[test]
+fn the_adapter_that_the_guide_writes_in_place_of_an_entry_is_complete() {
+    let sandbox = Sandbox::new();
+    let file = adapter_file(&sandbox, "nanocoder");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(&file, written_adapter()).unwrap();
+    let shown = sandbox.ralph(["adapters", "show", "nanocoder"]).run(SOON);
+    assert!(
+        shown.code() == Some(0) && shown.stdout.contains("live.protocol") && !shown.stdout.contains("# broken"),
+        "{shown:?}"
     );
-    sandbox.write("agent.json", &newer("pi-acp@9.0.0"));
-    let finished = added(&sandbox, &["./agent.json", "--yes"]);
-    assert_eq!(finished.code(), Some(0), "{finished:?}");
-    let file = fs::read_to_string(adapter_file(&sandbox, "pi-acp")).expect("the adapter");
-    assert!(file.contains("write = [\"~/.pi\"]"), "{file}");
+}
+
+/// The adapter of nanocoder in the guide, which speaks ACP and is not in the registry.
+pub(crate) fn written_adapter() -> &'static str {
+    let guide = include_str!("../docs/guide/adapters.md");
+    let begin = "```toml\n# ~/.config/ralph/adapters/nanocoder.toml\n";
+    let (_, adapter) = guide.split_once(begin).expect("the adapter");
+    adapter.split_once("```").expect("its end").0
 }
 
 #[test]

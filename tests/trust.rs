@@ -14,9 +14,9 @@ use crate::{
 ///
 /// Every command in `--help` needs a row here, so a new command cannot be forgotten.
 const CALLS: &[(&str, &[&str])] = &[
-    ("adapters add", &["auggie", "./agent.json"]),
+    ("adapters add", &["auggie"]),
     ("adapters check", &["", "evil", "claude"]),
-    ("adapters list", &["", "--registry"]),
+    ("adapters list", &[""]),
     ("adapters show", &["evil"]),
     ("adapters test", &["evil"]),
     ("adapters use", &["evil"]),

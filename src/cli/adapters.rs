@@ -60,8 +60,7 @@ pub(super) fn run(args: &Args, command: &AdaptersCommand, supervisor: &Superviso
     let catalog = app::catalog(&place, &loaded.config);
     let probing = app::probing(&place, &loaded.config, &catalog, supervisor);
     match command {
-        AdaptersCommand::List { registry: true } => adapters_add::list(&catalog),
-        AdaptersCommand::List { registry: false } => {
+        AdaptersCommand::List => {
             list(&catalog, &place.project);
             catalog.notices().iter().for_each(|notice| warn(notice));
         }

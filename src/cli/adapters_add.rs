@@ -1,5 +1,5 @@
-//! `ralph adapters add`: makes an adapter of an entry of the ACP registry, after its user has seen what it would install
-//! and run.
+//! `ralph adapters add`: makes an adapter of an entry of the compiled-in ACP registry, after its user has seen what it would
+//! install and run.
 //!
 //! The command writes an adapter; it installs and runs nothing. Only a user can want it: an agent is refused, and nothing of
 //! the project takes part in the decision.
@@ -14,62 +14,47 @@ use ralph_agent::{
     manifest::Manifest,
     registry::{self, AgentLaunch, LaunchSource, Registry, RegistryEntry},
 };
-use ralph_system::{files, proc::is_below_a_run, sandbox::holds_credentials};
+use ralph_system::{files, proc::is_below_a_run};
 use ralph_text::{
-    console::{self, complain, print, print_coloured},
-    escape_name, with_causes,
+    console::{self, complain, print},
+    escape_name,
 };
 
 use crate::{
     app::{self, ProjectPlace},
     error::{Failure, FailureKind},
-    ui::{Presentation, headless::OutputFormat},
 };
 
-use super::{
-    confirm::is_confirmed,
-    table::{TableCell, table},
-};
-
-/// Most bytes of a file with an entry.
-const FILE_CAP_BYTES: u64 = 64 << 10;
-/// The hint for an entry that cannot be used.
-const BY_HAND: &str = "an adapter that you write yourself is not limited by this: see docs/guide/adapters.md";
-
-/// An entry, and what is known about it.
-struct AgentOffer {
-    entry: RegistryEntry,
-    /// The source of the entry, as text.
-    origin: String,
-    /// Whether the agent is in the copy of the registry, which was read before it was compiled in.
-    is_known: bool,
-}
+use super::confirm::is_confirmed;
 
 /// Shows what the agent would install and run, asks, and writes its adapter.
 ///
 /// # Errors
-/// A [`Failure`] if the entry cannot be used, if nothing can run it, or if there is no user who agrees.
+/// A [`Failure`] if there is no such entry, if nothing can run it, or if there is no user who agrees.
 pub(super) fn add(place: &ProjectPlace, catalog: &Catalog, wanted: &str, yes: bool) -> Result<(), Failure> {
-    let offer = AgentOffer::read(wanted)?;
-    refuse_taken(catalog, &offer)?;
-    let launch = registry::launch(&offer.entry, |name| which::which(name).ok()).map_err(|error| {
+    refuse_file(wanted)?;
+    let registry = Registry::compiled_in();
+    let id = wanted.strip_prefix(registry::PREFIX).unwrap_or(wanted);
+    let entry = registry.entry(id).map_err(|error| {
+        let hints = error.hints();
+        Failure::of(FailureKind::Usage, &error).hints(hints)
+    })?;
+    refuse_taken(catalog, &entry.id)?;
+    let launch = registry::launch(entry, |name| which::which(name).ok()).map_err(|error| {
         let hints = error.hints.clone();
         Failure::of(FailureKind::AgentUnavailable, &error).hints(hints)
     })?;
     refuse_in_project(&place.project, &launch)?;
-    let known = catalog.knows_agent(&offer.entry).filter(|_| offer.is_known);
-    if !offer.is_known {
-        refuse_foreign_state(catalog, &offer.entry)?;
-    }
+    let known = catalog.knows_agent(entry);
     let launch = launch.with_variables_of(known.as_ref());
-    let text = registry::adapter_text(&offer.entry, &launch, &offer.origin, known.as_ref());
-    let manifest = manifest_of_text(&offer.entry.id, &text)?;
+    let text = registry::adapter_text(entry, &launch, &registry.described(), known.as_ref());
+    let manifest = manifest_of_text(&entry.id, &text)?;
     let directory = app::users_adapters().ok_or_else(|| {
         let why = "there is no home directory in which an adapter could be written";
         Failure::new(FailureKind::Configuration, why)
     })?;
-    let file = directory.join(format!("{}.toml", offer.entry.id));
-    let shown = in_words(&offer, &launch, &manifest, &file);
+    let file = directory.join(format!("{}.toml", entry.id));
+    let shown = in_words((entry, &registry), &launch, &manifest, &file);
     if yes {
         print(&shown);
     } else if !console::is_answered() || is_below_a_run() {
@@ -87,48 +72,19 @@ pub(super) fn add(place: &ProjectPlace, catalog: &Catalog, wanted: &str, yes: bo
     print(&format!(
         "added: {}; `ralph --adapter {}` runs it\n",
         file.display(),
-        offer.entry.id
+        entry.id
     ));
     Ok(())
 }
 
-/// Prints the agents of the registry, and what each would run here.
-pub(super) fn list(catalog: &Catalog) {
-    let registry = Registry::compiled_in();
-    let style = Presentation::for_stdout(OutputFormat::Text).style;
-    let row = |entry: &RegistryEntry| {
-        let launch = registry::launch(entry, |name| which::which(name).ok());
-        let here = match &launch {
-            Ok(launch) => TableCell::coloured(launch.command_line(), "32"),
-            Err(error) => TableCell::coloured(error.hints.first().map_or("", |hint| hint), "2"),
-        };
-        let adapter = match catalog.ids().any(|id| id == entry.id) {
-            true => &entry.id,
-            false => "-",
-        };
-        [
-            TableCell::coloured(&entry.id, "1"),
-            TableCell::new(&entry.name),
-            TableCell::new(&entry.version),
-            TableCell::new(entry.license.as_deref().unwrap_or("-")),
-            TableCell::new(adapter),
-            here,
-        ]
-    };
-    let rows: Vec<_> = registry.entries().iter().map(row).collect();
-    let titles = [
-        "agent",
-        "name",
-        "version",
-        "licence",
-        "adapter",
-        "would run, or what installs it",
-    ];
-    print_coloured(&table(titles, &rows, style));
-    print(&format!(
-        "\n{}. `ralph adapters add AGENT` adds one, `--adapter acp:AGENT` runs one that is installed.\n",
-        registry.described()
-    ));
+/// Refuses a file with an entry, which ralph took once.
+fn refuse_file(wanted: &str) -> Result<(), Failure> {
+    match wanted.contains('/') || wanted.ends_with(".json") {
+        false => Ok(()),
+        true => Err(Failure::new(FailureKind::Usage, "`ralph adapters add FILE.json` was removed").hint(
+            "write an adapter, ~/.config/ralph/adapters/ID.toml: docs/guide/adapters.md has one for an agent that speaks ACP",
+        )),
+    }
 }
 
 /// Refuses to make an adapter the default that has no file, and is looked up in the registry of this ralph alone.
@@ -147,50 +103,14 @@ pub(super) fn refuse_without_file(id: &str) -> Result<(), Failure> {
         .hint(format!("add it first: `ralph adapters add {}`", escape_name(entry))))
 }
 
-impl AgentOffer {
-    /// Reads the entry `wanted`: a name is one of the registry, anything that can only be a path is a file.
-    fn read(wanted: &str) -> Result<Self, Failure> {
-        if !wanted.contains('/') && !wanted.ends_with(".json") {
-            let registry = Registry::compiled_in();
-            let id = wanted.strip_prefix(registry::PREFIX).unwrap_or(wanted);
-            let entry = registry.entry(id).map_err(|error| {
-                let hints = error.hints();
-                Failure::of(FailureKind::Usage, &error).hints(hints)
-            })?;
-            return Ok(Self {
-                entry: entry.clone(),
-                origin: registry.described(),
-                is_known: true,
-            });
-        }
-        let at = |error: &dyn std::error::Error| {
-            let why = format!("{}: {}", escape_name(wanted), with_causes(error));
-            Failure::new(FailureKind::Configuration, why)
-        };
-        let text = files::read_text(Path::new(wanted), FILE_CAP_BYTES)
-            .map_err(|error| at(&error).hint("`ralph adapters list --registry` lists the agents that need no file"))?;
-        let entry = RegistryEntry::from_json(&text).map_err(|error| at(&error).hint(BY_HAND))?;
-        Ok(Self {
-            is_known: Registry::compiled_in().has_agent_of(&entry),
-            entry,
-            origin: format!("the file {wanted}"),
-        })
-    }
-}
-
 /// Refuses an id that an adapter has.
-fn refuse_taken(catalog: &Catalog, offer: &AgentOffer) -> Result<(), Failure> {
-    let id = &offer.entry.id;
+fn refuse_taken(catalog: &Catalog, id: &str) -> Result<(), Failure> {
     if built_in().any(|known| known == id) {
         let failure = Failure::new(FailureKind::Usage, format!("ralph comes with an adapter `{id}`"));
-        let failure = failure.hint(format!("`ralph --adapter {id}` runs it"));
-        return Err(match offer.is_known {
-            true => failure.hint(format!(
-                "`ralph --adapter {}{id}` runs the agent of the registry",
-                registry::PREFIX
-            )),
-            false => failure.hint("give the entry another `id`"),
-        });
+        return Err(failure.hint(format!("`ralph --adapter {id}` runs it")).hint(format!(
+            "`ralph --adapter {}{id}` runs the agent of the registry",
+            registry::PREFIX
+        )));
     }
     if catalog.ids().any(|known| known == id) {
         return Err(
@@ -222,37 +142,17 @@ fn refuse_in_project(project: &Path, launch: &AgentLaunch) -> Result<(), Failure
     }
 }
 
-/// Refuses an entry of a file whose name would make directories of other programs the agent's own.
-fn refuse_foreign_state(catalog: &Catalog, entry: &RegistryEntry) -> Result<(), Failure> {
-    let refused = |why: String| {
-        let why = format!("`{}` would write what is not its own: {why}", entry.id);
-        Err(Failure::new(FailureKind::Configuration, why).hint(BY_HAND))
-    };
-    if let Some(name) = registry::shared_name(entry) {
-        return refused(format!("directories named `{name}` are used by other programs"));
-    }
-    for place in registry::state_directories(entry, None) {
-        if holds_credentials(&place) {
-            return refused(format!("keys are in {place}"));
-        }
-        let owner = catalog.ids().find(|id| {
-            let states = catalog.manifest(id).map(|manifest| manifest.state).unwrap_or_default();
-            states.iter().any(|state| Path::new(state).starts_with(&place))
-        });
-        if let Some(owner) = owner {
-            return refused(format!("the agent of the adapter `{owner}` keeps its state in {place}"));
-        }
-    }
-    Ok(())
-}
-
-fn in_words(offer: &AgentOffer, launch: &AgentLaunch, manifest: &Manifest, file: &Path) -> String {
-    let entry = &offer.entry;
+fn in_words(
+    (entry, registry): (&RegistryEntry, &Registry),
+    launch: &AgentLaunch,
+    manifest: &Manifest,
+    file: &Path,
+) -> String {
     let mut text = format!("{}: {} {}\n", entry.id, entry.name, entry.version);
     let mut line = |name: &str, value: &str| {
         writeln!(text, "  {name:<10}{value}").expect("a string takes every write");
     };
-    line("from", &escape_name(&offer.origin));
+    line("from", &registry.described());
     line("licence", entry.license.as_deref().unwrap_or("not named"));
     if let Some(repository) = &entry.repository {
         line("sources", repository);

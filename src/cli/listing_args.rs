@@ -7,21 +7,16 @@ use clap::{Subcommand, ValueEnum};
 #[derive(Debug, Subcommand)]
 pub(super) enum AdaptersCommand {
     /// List the adapters and whether they are installed
-    List {
-        /// List the agents of the ACP registry, which `ralph adapters add` adds and `--adapter acp:ID` runs
-        #[arg(long)]
-        registry: bool,
-    },
+    List,
     /// Print an adapter's settings, each with its origin
     Show { id: String },
     /// Check whether an adapter's program is installed, its version, and whether a turn of it works; without ID, all of
     /// them. The turn is answered by ralph itself, with a home directory of its own: it needs no model and no network
     Check { id: Option<String> },
-    /// Add an agent of the ACP registry, or one that a file describes as the registry does: show what it would install and
-    /// run, ask, and write its adapter
+    /// Add an agent of the ACP registry: show what it would install and run, ask, and write its adapter
     Add {
-        /// The agent's ID in the registry, or a file such as ./agent.json
-        #[arg(value_name = "ID|FILE.json")]
+        /// The agent's ID in the registry; an unknown one is answered with all that there are
+        #[arg(value_name = "ID")]
         entry: String,
         /// Add it without a question
         #[arg(long)]

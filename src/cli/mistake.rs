@@ -9,7 +9,7 @@ use clap::{
 
 use crate::error::{Failure, FailureKind};
 
-use super::args::Args;
+use super::{args::Args, removed};
 
 /// Replaces `--json` with `--format json`, or the reverse, if `error` says that the command only has the other one.
 pub(super) fn with_other_format(error: &clap::Error, args: &[OsString]) -> Option<Vec<OsString>> {
@@ -41,6 +41,9 @@ pub(super) fn failure(error: &clap::Error, args: &[OsString]) -> Failure {
     match odd {
         Some(odd) if error.kind() == ErrorKind::InvalidUtf8 => not_utf8(odd),
         Some(_) | None => {
+            if let Some(removed) = removed::failure(args.iter().skip(1).filter_map(|arg| arg.to_str())) {
+                return removed;
+            }
             let command = command_of(args);
             let failure = usage_failure(&error.to_string(), command.clone());
             if let Some(hint) = foreign_flag_hint(error) {

@@ -45,6 +45,7 @@ mod permissions;
 mod plan;
 #[cfg(test)]
 mod reference;
+mod removed;
 mod replay;
 mod report;
 mod restore;
@@ -250,11 +251,9 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
             let show = SandboxCommand::Show { json: false };
             sandbox::run(args, command.as_ref().unwrap_or(&show), supervisor)
         }
-        Some(CliCommand::Adapters { command }) => adapters::run(
-            args,
-            command.as_ref().unwrap_or(&AdaptersCommand::List { registry: false }),
-            supervisor,
-        ),
+        Some(CliCommand::Adapters { command }) => {
+            adapters::run(args, command.as_ref().unwrap_or(&AdaptersCommand::List), supervisor)
+        }
         Some(CliCommand::Doctor { format }) => doctor::run(args, *format, supervisor),
         Some(CliCommand::Config { command }) => configure(args, command.as_ref().unwrap_or(&ConfigCommand::Show)),
         Some(CliCommand::Trust { show, revoke }) => trust::run(args, *show, *revoke),

@@ -12,6 +12,7 @@ use crate::{
 use super::{
     args::Args,
     one_task::{self, GivenTask, is_task},
+    removed,
 };
 
 /// Other tools' commands for what `ralph` does without one.
@@ -129,6 +130,9 @@ fn no_command(first: &OsString, rest: &[OsString]) -> Failure {
     if word == "-" {
         return Failure::new(FailureKind::Usage, "a task is an argument and not read from stdin")
             .hint("`ralph \"$(cat FILE)\"` takes it from a file; `ralph import -` makes a plan from stdin");
+    }
+    if let Some(removed) = removed::failure([first].into_iter().chain(rest).filter_map(|word| word.to_str())) {
+        return removed;
     }
     if !rest.is_empty() || is_task(&word) {
         let words: Vec<_> = [first]

@@ -2,12 +2,12 @@
 
 use nix::sys::signal::Signal;
 use ralph_core::event::{ProblemKind, StopReason};
-use serde_json::json;
 
 use super::{PATIENCE, assert_done, in_order, stopped, work_on};
 use crate::{
     confinement::can_be_strict,
     harness::{Program, Sandbox, agent::Agent, agents, languages, wait_until},
+    registry::written_adapter,
     stand_in::{Scenario, StandIn, http, say, shell},
 };
 
@@ -74,17 +74,13 @@ fn pi(model: &StandIn) -> Option<(Sandbox, &'static str)> {
     Some((sandbox, "pi-acp"))
 }
 
-/// The registry does not list it, and no adapter knows where it keeps its state.
+/// The registry does not list it, and no adapter of ralph's knows where it keeps its state: the adapter is written by hand.
 fn nanocoder(model: &StandIn) -> Option<(Sandbox, &'static str)> {
     let sandbox = sandbox()?;
     sandbox.connect_nanocoder(model);
-    let npx = json!({ "package": "@nanocollective/nanocoder@1.30.0", "args": ["--acp"] });
-    let entry = json!({ "id": "nanocoder", "name": "Nanocoder", "version": "1.30.0", "distribution": { "npx": npx } });
-    let file = sandbox.home().join("agent.json");
-    std::fs::write(&file, entry.to_string()).expect("the entry");
-    let args = ["adapters", "add", file.to_str().expect("a path of a test"), "--yes"];
-    let added = sandbox.ralph(args).run(PATIENCE);
-    assert_eq!(added.code(), Some(0), "{added:?}");
+    let file = sandbox.config().join("ralph/adapters/nanocoder.toml");
+    std::fs::create_dir_all(file.parent().expect("a directory")).expect("the directory");
+    std::fs::write(&file, written_adapter()).expect("the adapter");
     Some((sandbox, "nanocoder"))
 }
 

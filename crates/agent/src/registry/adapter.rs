@@ -2,18 +2,11 @@
 
 use std::fmt::Write as _;
 
-use ralph_policy::settings::PlaceholderSet as _;
-use ralph_text::escape_name;
-
 use super::{
     entry::RegistryEntry,
     launch::{AgentLaunch, LaunchSource, install_hints, names},
 };
-use crate::{
-    manifest::Manifest,
-    state::{HOMES, SHARED_NAMES},
-    template::AdapterPlaceholder,
-};
+use crate::{manifest::Manifest, state::HOMES};
 
 /// The comment on directories that are not known for certain.
 const USUAL: &str =
@@ -21,7 +14,7 @@ const USUAL: &str =
 
 /// The directories of the agent's own state: those of the adapter that knows the agent, or else those that are usual for
 /// its names.
-pub fn state_directories(entry: &RegistryEntry, known: Option<&Manifest>) -> Vec<String> {
+fn state_directories(entry: &RegistryEntry, known: Option<&Manifest>) -> Vec<String> {
     if let Some(known) = known {
         return known.state.clone();
     }
@@ -31,11 +24,6 @@ pub fn state_directories(entry: &RegistryEntry, known: Option<&Manifest>) -> Vec
         .iter()
         .flat_map(|home| names.iter().map(move |name| format!("{home}/{name}")));
     hidden.chain(below).collect()
-}
-
-/// The name of the agent whose directories belong to other programs.
-pub fn shared_name(entry: &RegistryEntry) -> Option<String> {
-    names(entry).into_iter().find(|name| SHARED_NAMES.contains(&&**name))
 }
 
 /// Writes the adapter. `origin` says where the entry is from, `known` is the built-in adapter of the same agent.
@@ -117,34 +105,14 @@ fn head(entry: &RegistryEntry, origin: &str) -> String {
     format!(
         "# {} {} over the Agent Client Protocol, from {}.\n# Licence: {license}.{sources}\n\
          # Every key is explained in docs/guide/adapters.md.\n\n",
-        entry.name,
-        entry.version,
-        escape_name(origin),
+        entry.name, entry.version, origin,
     )
 }
 
-/// A text of TOML that a manifest takes literally, also where it looks like a placeholder.
+/// A text of TOML: one of JSON is, since it has no control characters. A test keeps what looks like a placeholder out of
+/// the copy.
 fn quoted(text: &str) -> String {
-    let mut literal = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('{') {
-        let (before, word) = rest.split_at(at);
-        literal.push_str(before);
-        let end = word.find('}').filter(|end| AdapterPlaceholder::is_name(&word[1..*end]));
-        match end {
-            Some(end) => {
-                literal.push_str(&format!("{{{}}}", &word[..=end]));
-                rest = &word[end + 1..];
-            }
-            None => {
-                literal.push('{');
-                rest = &word[1..];
-            }
-        }
-    }
-    literal.push_str(rest);
-    // A text of JSON is one of TOML, since it has no control characters.
-    serde_json::Value::from(literal).to_string()
+    serde_json::Value::from(text).to_string()
 }
 
 fn list(texts: &[String]) -> String {

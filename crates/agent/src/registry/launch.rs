@@ -133,7 +133,7 @@ pub(super) fn names(entry: &RegistryEntry) -> Vec<String> {
 }
 
 /// Commands that install the agent, or advice, one for each distribution.
-pub fn install_hints(entry: &RegistryEntry) -> Vec<String> {
+pub(super) fn install_hints(entry: &RegistryEntry) -> Vec<String> {
     let distribution = &entry.distribution;
     let npm = distribution
         .npx
@@ -247,7 +247,7 @@ mod tests {
 
     fn entry(id: &str, distribution: &Value) -> RegistryEntry {
         let entry = json!({ "id": id, "name": "X", "version": "1.0.0", "distribution": distribution });
-        RegistryEntry::from_json(&entry.to_string()).expect("an entry")
+        serde_json::from_value(entry).expect("an entry")
     }
 
     /// The command line on a machine with these programs.
