@@ -3,7 +3,6 @@
 mod agents;
 mod assay;
 mod batch_plans;
-mod bisect;
 mod board;
 mod ceilings;
 mod check_context;
@@ -72,7 +71,6 @@ pub(crate) use agents::{
 };
 pub(crate) use assay::{Assay, AssayProgress, assay};
 pub(crate) use batch_plans::added_to_batch;
-pub(crate) use bisect::{BisectEnd, BisectPlace, BisectProgress, Bisection, bisect};
 pub(crate) use board::{
     BatchBegan, BoardOptions, ClosedBoard, follow_batch, output_of_batch, run_batch_detached, watch_batch,
 };

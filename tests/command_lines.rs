@@ -113,6 +113,19 @@ fn without_a_verb_with_a_wrong_value_or_before_the_first_run_it_is_said_what_to_
                 &[],
                 &["`PLAN.md and more` is not a command"],
             ),
+            // What ralph had once.
+            (
+                &["bisect", "tests"],
+                2,
+                &[],
+                &["`ralph bisect` was removed", "`git bisect run COMMAND`"],
+            ),
+            (
+                &["bisect", "tests", "--add-task"],
+                2,
+                &[],
+                &["`ralph bisect` was removed"],
+            ),
             // Before the first run the message is that there is no run, not that a checkpoint is missing.
             (&["report"], 1, &[], NO_RUN),
             (&["replay"], 1, &[], NO_RUN),

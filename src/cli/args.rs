@@ -443,20 +443,6 @@ pub(super) enum CliCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Find the iteration that broke a goal, by running the goal on checkpoints in a copy of the project
-    Bisect {
-        /// The name of the goal
-        goal: String,
-        /// Search only this run, by its number, its ID or a part of it [default: all runs of the project]
-        #[arg(long, value_name = "ID", allow_hyphen_values = true)]
-        run: Option<String>,
-        /// Add a task to the plan that names the change, without asking
-        #[arg(long)]
-        add_task: bool,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
     /// Restore the files as they were after iteration N; without N, list the checkpoints
     Restore(RestoreArgs),
     /// Play a past run on the screen

@@ -144,10 +144,7 @@ const GROUPS: &[(&str, &[OverviewRow])] = &[
     (
         "Verify and confine",
         &[
-            several(
-                &[("goals", "ralph goals check"), ("bisect", "ralph bisect tests")],
-                "List and run goals; find the iteration that broke one",
-            ),
+            one(&[("goals", "ralph goals check")]),
             several(
                 &[
                     ("permissions", "ralph permissions test 'git push'"),

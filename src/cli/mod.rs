@@ -9,7 +9,6 @@ mod args;
 mod assay;
 mod attach;
 mod batch_flags;
-mod bisect;
 mod blame;
 mod choice;
 mod comment;
@@ -238,12 +237,6 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
         Some(CliCommand::Diff { n, since, stat, run }) => {
             diff::run(args, *n, *since, *stat, run.as_deref(), supervisor)
         }
-        Some(CliCommand::Bisect {
-            goal,
-            run,
-            add_task,
-            json,
-        }) => bisect::run(args, goal, run.as_deref(), (*add_task, *json), supervisor),
         Some(CliCommand::Blame { target, json }) => blame::run(args, target, *json, supervisor),
         Some(CliCommand::Restore(wish)) => restore::run(args, wish, supervisor),
         Some(CliCommand::Replay { run, speed }) => replay::run(args, run.as_deref(), *speed, supervisor),

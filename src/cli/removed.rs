@@ -3,10 +3,10 @@
 use crate::error::{Failure, FailureKind};
 
 /// What went, as it was typed behind `ralph`, and what to type instead. Sorted.
-pub(super) const REMOVED: &[(&str, &str)] = &[(
-    "adapters list --registry",
-    "`ralph adapters add NAME` lists the agents of the registry if it knows none of that name",
-)];
+pub(super) const REMOVED: &[(&str, &str)] = &[
+    ("adapters list --registry", "`ralph adapters add NAME` lists the agents of the registry if it knows none of that name"),
+    ("bisect", "`ralph report` says after which iteration a goal failed; `git bisect run COMMAND` searches commits"),
+];
 
 /// The error for a command line with a removed command or flag. `words` are the arguments behind `ralph`.
 pub(super) fn failure<'w>(words: impl IntoIterator<Item = &'w str>) -> Option<Failure> {

@@ -18,7 +18,6 @@ mod sarif;
 pub(crate) use blame::{BlameError, BlameRequest, BlamedIteration, LineAuthor, LineBlame, blame, blame_in_words};
 pub(crate) use difference::{DifferenceError, DifferenceRequest, difference};
 pub(crate) use entry::{RunEntry, RunStanding};
-pub(crate) use history::{HistoryMoment, moments, past_runs};
 pub(crate) use local_time::date_time;
 pub(crate) use projects::{Projects, run_number};
 pub(crate) use report::{ReportFormat, commit_span, commits, report, report_of_records, written};

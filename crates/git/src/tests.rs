@@ -8,7 +8,6 @@ mod line_history;
 mod lost;
 mod nested;
 mod references;
-mod replica;
 mod restoring;
 mod selection;
 mod steps;
