@@ -1,7 +1,6 @@
 //! Puts a run together from settings, adapter and plan, and shows it.
 
 mod agents;
-mod assay;
 mod batch_plans;
 mod board;
 mod ceilings;
@@ -69,7 +68,6 @@ pub(crate) use agents::{
     catalog, check_limits_hold, chosen_adapter, native_lacks_tls, users_adapters, withheld_from_agent,
     withheld_from_goals,
 };
-pub(crate) use assay::{Assay, AssayProgress, assay};
 pub(crate) use batch_plans::added_to_batch;
 pub(crate) use board::{
     BatchBegan, BoardOptions, ClosedBoard, follow_batch, output_of_batch, run_batch_detached, watch_batch,

@@ -11,7 +11,6 @@
 
 mod acp;
 mod app;
-mod assay;
 mod begin;
 pub mod cli;
 pub mod config;

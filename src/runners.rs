@@ -132,11 +132,6 @@ const INTERPRETERS: [&str; 12] = [
     "sh", "bash", "dash", "zsh", "python", "python3", "node", "ruby", "perl", "php", "source", ".",
 ];
 
-/// The project files that the goals run.
-pub(crate) fn scripts_of(goals: &[Goal]) -> impl Iterator<Item = String> {
-    goals.iter().flat_map(scripts)
-}
-
 /// The project files that a goal's command runs: `./check.sh`, `scripts/test.py`, `bash check.sh`.
 fn scripts(goal: &Goal) -> Vec<String> {
     let commands = goal.command.split(['\n', ';', '&', '|', '(', ')']);

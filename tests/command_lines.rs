@@ -126,6 +126,12 @@ fn without_a_verb_with_a_wrong_value_or_before_the_first_run_it_is_said_what_to_
                 &[],
                 &["`ralph bisect` was removed"],
             ),
+            (
+                &["goals", "assay", "--list"],
+                2,
+                &[],
+                &["`ralph goals assay` was removed", "`ralph goals check`"],
+            ),
             // Before the first run the message is that there is no run, not that a checkpoint is missing.
             (&["report"], 1, &[], NO_RUN),
             (&["replay"], 1, &[], NO_RUN),

@@ -166,7 +166,7 @@ fn a_goal_runs_in_its_workspace_and_one_that_is_off_is_listed_and_left_out() {
     assert_eq!(
         listed,
         "api   cat proof  in services/api\n      the API works\ngone  true  in services/web (no such directory)\n\
-         slow  false  off\n`ralph goals check` runs them once, `ralph goals assay` tries known cheats on a copy\n"
+         slow  false  off\n`ralph goals check` runs them once\n"
     );
     let checked = sandbox.ralph(["goals", "check"]).run(SOON);
     assert_eq!(checked.code(), Some(1), "{checked:?}");

@@ -16,7 +16,6 @@ use std::{
 const ARROWS: &[(&str, &[&str])] = &[
     ("glossary", &[]),
     ("acp", &["driver", "ui/headless"]),
-    ("assay", &["runners"]),
     ("begin", &[]),
     ("config", &[]),
     ("demo", &[]),

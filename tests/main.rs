@@ -6,7 +6,6 @@ mod agents_loop;
 mod api;
 mod api_examples;
 mod approvals;
-mod assay;
 mod attach;
 mod background;
 mod bad_input;

@@ -36,7 +36,6 @@ const CALLS: &[(&str, &[&str])] = &[
     ("doctor", &["", "--format json"]),
     ("engines list", &[""]),
     ("engines show", &["task-spooler"]),
-    ("goals assay", &["", "--list"]),
     ("goals list", &[""]),
     ("init", &["", "--yes --no-check"]),
     ("import", &["PLAN.md --to -"]),

@@ -570,8 +570,6 @@ pub(super) enum CliCommand {
     TearDown,
     #[command(name = "__review-merge", hide = true)]
     ReviewMerge { directory: PathBuf },
-    #[command(name = "__assay", hide = true)]
-    AssayRun,
     #[command(name = "__demo-agent", hide = true)]
     DemoAgent,
     #[command(name = "__native-agent", hide = true)]

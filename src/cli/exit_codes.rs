@@ -77,8 +77,8 @@ mod tests {
         }
         page += "\nA run that has a process of its own continues when its terminal goes away; with `--headless` or `--foreground` it \
                  ends with 129.\n\n`ralph status --watch` and `ralph wait` exit with the code of the run. Commands that answer a \
-                 question use 1 for no: `ralph goals check`, which exits with 2 if the goals cannot be run, `ralph goals assay`, which exits with 2 \
-                 if nothing can be found out, `ralph trust --show`; `ralph permissions test` is 0 for allowed, 1 for \
+                 question use 1 for no: `ralph goals check`, which exits with 2 if the goals cannot be run, \
+                 `ralph trust --show`; `ralph permissions test` is 0 for allowed, 1 for \
                  denied and 8 for asked.\n";
         assert_committed("docs/reference/exit-codes.md", &page, "exit_codes");
     }

@@ -58,7 +58,7 @@ pub(super) fn list(args: &Args) -> Result<u8, Failure> {
             "no goals: only the agent's word would end a run. With one, ralph verifies the work:\n  ralph --goal tests='cargo test'\n"
         }
         (true, false) => "all goals are off (`\"enabled\": false`): only the agent's word would end a run\n",
-        (false, _) => "`ralph goals check` runs them once, `ralph goals assay` tries known cheats on a copy\n",
+        (false, _) => "`ralph goals check` runs them once\n",
     });
     Ok(0)
 }

@@ -210,11 +210,10 @@ pub(super) fn begin(
         return Err(unconfirmed(&place.project, wish.is_new));
     }
     write(place, &config, &files)?;
-    if !goals.is_empty() {
-        if let Some(note) = git_root(&place.project).and_then(|_| begin::services_note(&place.project)) {
-            complain(&note);
-        }
-        print("`ralph goals assay` shows which known cheats these goals would accept as done\n");
+    if !goals.is_empty()
+        && let Some(note) = git_root(&place.project).and_then(|_| begin::services_note(&place.project))
+    {
+        complain(&note);
     }
     if instructions.is_some() && asks && !wish.with_agent {
         print("`ralph init --agents-md` writes an AGENTS.md that tells agents these commands\n");

@@ -61,19 +61,6 @@ pub(super) enum GoalsCommand {
         #[arg(long = "__merged", hide = true, value_name = "DIR")]
         merged: Option<PathBuf>,
     },
-    /// Attack the goals: try known cheats on a copy of the project, and show which ones would be accepted as done.
-    /// Needs no model; exit code 1 if one is accepted
-    Assay {
-        /// Try only the cheats of this name; may be given more than once
-        #[arg(long = "cheat", value_name = "NAME", conflicts_with = "list")]
-        cheats: Vec<String>,
-        /// List the known cheats
-        #[arg(long)]
-        list: bool,
-        /// Print one JSON object
-        #[arg(long)]
-        json: bool,
-    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -6,7 +6,6 @@ mod adapters_add;
 #[cfg(test)]
 mod any_arguments;
 mod args;
-mod assay;
 mod attach;
 mod batch_flags;
 mod blame;
@@ -214,10 +213,6 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
         Some(CliCommand::Goals { command }) => match command {
             None | Some(GoalsCommand::List) => goals::list(args),
             Some(GoalsCommand::Check { merged }) => goals::check(args, merged.as_deref(), supervisor),
-            Some(GoalsCommand::Assay { cheats, list, json }) => match list {
-                true => assay::list(*json),
-                false => assay::run(args, cheats, *json, supervisor),
-            },
         },
         Some(CliCommand::Plan { plan, command }) => {
             let show = PlanCommand::Show { json: false };
@@ -274,7 +269,6 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
         Some(CliCommand::Guard { spec }) => Ok(ralph_system::proc::guard::run(Path::new(spec))),
         Some(CliCommand::TearDown) => tree::tear_down(args, supervisor),
         Some(CliCommand::ReviewMerge { directory }) => review_merge::run(args, directory, supervisor),
-        Some(CliCommand::AssayRun) => assay::run_one(args, supervisor),
         Some(CliCommand::DemoAgent) => Ok(crate::demo::run()),
         Some(CliCommand::NativeAgent { model }) => Ok(ralph_tools::native::run(model.clone())),
     }

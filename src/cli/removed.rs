@@ -6,6 +6,7 @@ use crate::error::{Failure, FailureKind};
 pub(super) const REMOVED: &[(&str, &str)] = &[
     ("adapters list --registry", "`ralph adapters add NAME` lists the agents of the registry if it knows none of that name"),
     ("bisect", "`ralph report` says after which iteration a goal failed; `git bisect run COMMAND` searches commits"),
+    ("goals assay", "`ralph goals check` runs the goals, and names those that only an exit code backs"),
 ];
 
 /// The error for a command line with a removed command or flag. `words` are the arguments behind `ralph`.

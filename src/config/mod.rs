@@ -40,7 +40,6 @@ pub use keys::SharedKeys;
 pub use load::{Loaded, load};
 pub use native::Native;
 pub use permissions::PermissionSettings;
-pub(crate) use render::verification_settings;
 pub use render::{SettingFlag, example, flags, paths, schema, show};
 pub use sandbox::{SandboxMode, SandboxSettings};
 pub use screen::{ScreenSettings, ScreenTheme, Signs};

@@ -2,8 +2,8 @@
 
 use std::{fmt::Write as _, path::Path};
 
-use ralph_policy::settings::{self, FlagDeclaration, Node, SettingKeys, SettingOrigin};
-use serde_json::{Map, Value};
+use ralph_policy::settings::{self, FlagDeclaration, SettingKeys, SettingOrigin};
+use serde_json::Value;
 
 use super::{
     load::Loaded,
@@ -32,20 +32,6 @@ pub fn show(loaded: &Loaded, paint: impl Fn(&str, bool) -> String) -> String {
 
 fn width<'t>(texts: impl Iterator<Item = &'t String>) -> usize {
     texts.map(|text| text.chars().count()).max().unwrap_or(0)
-}
-
-/// Returns the settings that decide how goals run and how claims are verified, together with `more`, in the syntax of a
-/// file.
-pub(crate) fn verification_settings(loaded: &Loaded, more: Value) -> Value {
-    let mut settings = match more {
-        Value::Object(settings) => settings,
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Map::new(),
-    };
-    for key in ["goals", "goalsParallel", "gate", "keys", "sandbox"] {
-        let value = loaded.merged.get(key).map(Node::value);
-        settings.extend(value.map(|value| (key.to_owned(), value)));
-    }
-    Value::Object(settings)
 }
 
 /// Lists the configuration files, weakest first, with whether each exists and is trusted.

@@ -39,7 +39,6 @@ const COMMANDS: &[&str] = &[
     "reset-circuit",
     "goals",
     "goals check",
-    "goals assay",
     "permissions",
     "permissions test",
     "permissions forget",

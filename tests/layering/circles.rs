@@ -14,7 +14,6 @@ const CIRCLES: &[(&str, &str, &str)] = &[
         "the process table of a system without /proc is printed by `ps`, which is a helper and ends as any process does",
     ),
     ("driver/test_gate/skips", "driver/test_gate", ITS_PARENT),
-    ("gate/cheats/manifest", "gate/cheats", ITS_PARENT),
     ("gate/guard/glob", "gate/guard", ITS_PARENT),
     ("gate/guard/store_writer", "gate/guard/originals", ITS_PARENT),
     ("gate/mutants/assertions", "gate/mutants", ITS_PARENT),

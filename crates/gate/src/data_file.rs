@@ -1,4 +1,4 @@
-//! TOML files that describe runners and cheats, and the errors in them.
+//! TOML files that describe runners, and the errors in them.
 
 use std::{error::Error, fmt};
 
@@ -35,7 +35,7 @@ impl DataFile<'_> {
     }
 }
 
-/// An error in a file of runners or cheats: its location, and the allowed values.
+/// An error in a file of a runner: its location, and the allowed values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DataFileError {
     /// The name of the file, or of the runner that it describes.

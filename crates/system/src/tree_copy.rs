@@ -1,11 +1,11 @@
-//! Copies of a project outside of it: for a run of a sealed goal, and for attacks on the goals.
+//! Copies of a project outside of it: for a run of a sealed goal.
 //!
 //! Files are copied and never linked: a write to the copy would change the project. The copies share blocks if the file
 //! system can do so. A copy is locked by its user; an unlocked one was left behind by a ralph that was killed.
 
 use std::{
     fs::{self, DirBuilder, File, FileTimes, Permissions, TryLockError},
-    io::{self, Write as _},
+    io,
     os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, symlink},
     path::{Component, Path, PathBuf},
 };
@@ -13,7 +13,7 @@ use std::{
 use tempfile::Builder;
 use thiserror::Error;
 
-use crate::files::{open_unfollowed, read_bytes};
+use crate::files::open_unfollowed;
 
 /// Most files of a copy, and most bytes of them.
 const FILES: u64 = 500_000;
@@ -29,8 +29,6 @@ const PACKAGES: &str = "node_modules";
 const PYTHON_TAG: &str = "pyvenv.cfg";
 const GIT: &str = ".git";
 const LOCK: &str = "lock";
-/// Most bytes of a file that may contain the project's path.
-const RELOCATED_BYTES: u64 = 64 << 10;
 
 #[derive(Debug, Error)]
 pub enum TreeCopyError {
@@ -86,11 +84,6 @@ impl TreeCopy {
         self.directory.join("tree")
     }
 
-    /// Returns a path beside the copied project.
-    pub fn beside(&self, name: &str) -> PathBuf {
-        self.directory.join(name)
-    }
-
     /// Returns the directory for temporary files beside the copied project.
     pub fn temporary(&self) -> PathBuf {
         self.directory.join("tmp")
@@ -104,23 +97,6 @@ impl TreeCopy {
     /// [`TreeCopyError`] if the project is too large, or the copy cannot be written.
     pub fn fill(&self, project: &Path) -> Result<(), TreeCopyError> {
         CopyJob::for_project(self).directory(project, &self.tree(), 0)
-    }
-
-    /// Copies `project`, a canonical path, so that nothing in the copy leads back to it: symlinks and the paths in
-    /// Python's files lead into the copy. Repositories, files of earlier runs of ralph in the project, and incremental
-    /// caches of Rust's compiler are left out.
-    ///
-    /// # Errors
-    /// As [`TreeCopy::fill`].
-    pub fn fill_isolated(&self, project: &Path) -> Result<(), TreeCopyError> {
-        let mut copying = CopyJob {
-            isolation: Some(IsolatedCopy {
-                project: project.to_owned(),
-                copy: self.tree(),
-            }),
-            ..CopyJob::for_project(self)
-        };
-        copying.directory(project, &self.tree(), 0)
     }
 
     /// Copies the files of `sealed` over the copy. A file replaces anything at its path, and a directory replaces a
@@ -164,7 +140,6 @@ pub fn copy_files(from: &Path, to: &Path, files: &[PathBuf]) -> Result<CopiedFil
         },
         excluded: None,
         times: CopiedTimes::Kept,
-        isolation: None,
     };
     let mut copied = CopiedFiles::default();
     for file in files {
@@ -301,8 +276,6 @@ struct CopyJob {
     /// A directory that is not copied.
     excluded: Option<PathBuf>,
     times: CopiedTimes,
-    /// Set if nothing in the copy may lead back to the project.
-    isolation: Option<IsolatedCopy>,
 }
 
 impl CopyJob {
@@ -314,7 +287,6 @@ impl CopyJob {
             },
             excluded: copy.directory.parent().map(Path::to_owned),
             times: CopiedTimes::Kept,
-            isolation: None,
         }
     }
 
@@ -333,21 +305,13 @@ impl CopyJob {
             let entry = entry.map_err(at(from))?;
             let (source, target) = (entry.path(), to.join(entry.file_name()));
             let Ok(kind) = entry.file_type() else { continue };
-            if let Some(apart) = &self.isolation
-                && apart.leaves_out(&source, kind.is_dir())
-            {
-                continue;
-            }
             let copied = if is_project && entry.file_name() == GIT {
                 link(&source, &target)
             } else if kind.is_dir() {
                 self.inner(&source, &target, depth)
             } else if kind.is_symlink() {
                 let leads_to = fs::read_link(&source).map_err(at(&source));
-                leads_to.and_then(|leads_to| match &self.isolation {
-                    Some(apart) => link(&apart.link(from, &leads_to), &target),
-                    None => link(&leads_to, &target),
-                })
+                leads_to.and_then(|leads_to| link(&leads_to, &target))
             } else if kind.is_file() {
                 self.file(&source, &target)
             } else {
@@ -391,14 +355,7 @@ impl CopyJob {
         self.left.take(metadata.len())?;
         clear(to)?;
         let mut target = File::create_new(to).map_err(at(to))?;
-        match self
-            .isolation
-            .as_ref()
-            .and_then(|apart| apart.relocated(from, metadata.len()))
-        {
-            Some(text) => target.write_all(text.as_bytes()).map_err(at(to))?,
-            None => _ = io::copy(&mut source, &mut target).map_err(at(to))?,
-        }
+        io::copy(&mut source, &mut target).map_err(at(to))?;
         let mode = metadata.mode() & 0o777;
         target.set_permissions(Permissions::from_mode(mode)).map_err(at(to))?;
         if self.times == CopiedTimes::Kept {
@@ -407,60 +364,6 @@ impl CopyJob {
             target.set_times(times).map_err(at(to))?;
         }
         Ok(())
-    }
-}
-
-/// A copy that must not lead back to its project.
-#[derive(Debug)]
-struct IsolatedCopy {
-    project: PathBuf,
-    copy: PathBuf,
-}
-
-impl IsolatedCopy {
-    fn leaves_out(&self, path: &Path, is_directory: bool) -> bool {
-        let (Some(name), Ok(within)) = (path.file_name(), path.strip_prefix(&self.project)) else {
-            return false;
-        };
-        let is_of_ralph = within.components().count() == 1 && name.to_string_lossy().starts_with(".ralph-");
-        let is_incremental =
-            is_directory && name == "incremental" && within.components().any(|part| part.as_os_str() == "target");
-        name == GIT || is_of_ralph || is_incremental
-    }
-
-    /// Returns the text of a file by which Python finds the project, or a program its interpreter inside it, with the
-    /// project's path replaced by the copy's, so that the copy is tested and not the project. `None` if the file has no
-    /// such path.
-    fn relocated(&self, source: &Path, bytes: u64) -> Option<String> {
-        let name = source.file_name()?.to_string_lossy();
-        let is_named = source.extension().is_some_and(|extension| extension == "pth")
-            || name.starts_with("__editable__")
-            || name == PYTHON_TAG
-            || source.parent().is_some_and(|above| above.ends_with("bin"));
-        if !is_named || bytes > RELOCATED_BYTES {
-            return None;
-        }
-        let text = String::from_utf8(read_bytes(source, RELOCATED_BYTES).ok()?).ok()?;
-        let (from, to) = (self.project.to_str()?, self.copy.to_str()?);
-        text.contains(from).then(|| text.replace(from, to))
-    }
-
-    /// Returns the target of a symlink in the copy of `directory`: inside the copy if it led into the project, else
-    /// unchanged.
-    fn link(&self, directory: &Path, leads_to: &Path) -> PathBuf {
-        let mut absolute = PathBuf::new();
-        for part in directory.join(leads_to).components() {
-            match part {
-                Component::ParentDir => _ = absolute.pop(),
-                Component::CurDir => {}
-                Component::Prefix(_) | Component::RootDir | Component::Normal(_) => absolute.push(part),
-            }
-        }
-        match absolute.strip_prefix(&self.project) {
-            Ok(_) if leads_to.is_relative() => leads_to.to_owned(),
-            Ok(within) => self.copy.join(within),
-            Err(_) => absolute,
-        }
     }
 }
 

@@ -237,17 +237,11 @@ impl Originals {
         tests.map(|entry| entry.path.as_str())
     }
 
-    /// Whether a guarded file is source code, of which only the tests are guarded.
-    pub fn is_source(&self, path: &str) -> bool {
-        let entry = self.by_path.get(path).and_then(|at| self.index.entries.get(*at));
-        entry.is_some_and(|entry| entry.kind == GuardedKind::Rust)
-    }
-
     /// Returns the original bytes of a guarded file; `None` if the path is not guarded.
     ///
     /// # Errors
     /// [`GuardError`] if the store cannot be read.
-    pub fn original(&self, path: &str) -> Result<Option<Vec<u8>>, GuardError> {
+    pub(super) fn original(&self, path: &str) -> Result<Option<Vec<u8>>, GuardError> {
         let entry = self.by_path.get(path).and_then(|at| self.index.entries.get(*at));
         let entry = entry.filter(|entry| entry.kind != GuardedKind::Shadow);
         entry.map(|entry| self.bytes(entry)).transpose()

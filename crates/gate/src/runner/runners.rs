@@ -15,10 +15,6 @@ impl Runners {
         self.0.iter()
     }
 
-    pub fn get(&self, id: &str) -> Option<&Runner> {
-        self.0.iter().find(|runner| runner.id == id)
-    }
-
     /// Returns the runners that a command line probably runs, including those that start others, such as `make`.
     pub fn likely(&self, command: &str) -> Vec<&Runner> {
         let is_likely = |runner: &&Runner| runner.command.iter().any(|pattern| pattern.is_match(command));
