@@ -127,6 +127,12 @@ fn without_a_verb_with_a_wrong_value_or_before_the_first_run_it_is_said_what_to_
                 &["`ralph bisect` was removed"],
             ),
             (
+                &["comment", "--export", "comments.sarif"],
+                2,
+                &[],
+                &["`ralph comment --export` was removed", "`ralph comment --json`"],
+            ),
+            (
                 &["goals", "assay", "--list"],
                 2,
                 &[],

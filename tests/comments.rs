@@ -4,7 +4,6 @@ use ralph_core::{
     event::{CommentAuthor, Event, Missing, Record, StopReason},
     run::{Comment, CommentState, RunView},
 };
-use serde_json::Value;
 
 use crate::harness::{SOON, Sandbox, Script, events, running::Finished};
 
@@ -216,7 +215,7 @@ fn a_place_that_is_none_is_refused_with_what_to_type() {
 }
 
 #[test]
-fn findings_of_a_review_that_name_a_place_are_comments_and_all_are_exported_as_sarif() {
+fn findings_of_a_review_that_name_a_place_are_comments_beside_those_of_the_user() {
     let sandbox = sandbox("");
     sandbox.install_as(
         "critic",
@@ -243,10 +242,8 @@ fn findings_of_a_review_that_name_a_place_are_comments_and_all_are_exported_as_s
         "a finding keeps no run from ending: {finished:?}"
     );
     comment(&sandbox, &["src/a.rs:2", "Mine"]);
-    comment(&sandbox, &["--export", "comments.sarif"]);
-    let document: Value = serde_json::from_str(&sandbox.read("comments.sarif").expect("a file")).expect("JSON");
-    let results = document["runs"][0]["results"].as_array().expect("results");
-    let rules: Vec<&str> = results.iter().filter_map(|result| result["ruleId"].as_str()).collect();
-    assert_eq!(rules.last(), Some(&"comment"));
-    assert_eq!(rules[0], "review-finding");
+    let listed = comments(&sandbox);
+    assert!(matches!(listed[0].by, CommentAuthor::Reviewer { .. }), "{listed:?}");
+    let last = listed.last().expect("comments");
+    assert_eq!((last.by, &*last.text), (CommentAuthor::User, "Mine"));
 }

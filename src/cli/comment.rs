@@ -1,10 +1,6 @@
 //! `ralph comment`: comments on lines of the work. They are drafts until they are sent in one message.
 
-use std::{
-    fmt::Write as _,
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fmt::Write as _, path::Path};
 
 use ralph_core::{
     event::{COMMENTED_LINES, CommentPlace, SteeringKind, UserCommand},
@@ -26,7 +22,6 @@ use crate::{
     app::ProjectPlace,
     driver::{CommentOutcome, change_comments},
     error::{Failure, FailureKind},
-    review::sarif,
 };
 
 use super::{args::Args, comment_args::CommentArgs, control::show, run::place};
@@ -146,9 +141,6 @@ fn list(place: &ProjectPlace, wish: &CommentArgs) -> Result<u8, Failure> {
     if view.is_over() {
         look(&place.project, &mut view);
     }
-    if let Some(file) = &wish.export {
-        return export(&view, file);
-    }
     if wish.json {
         let json = serde_json::to_string_pretty(&view.comments.list).expect("a view has no failing serialisers");
         print_json(&format!("{json}\n"));
@@ -205,19 +197,4 @@ fn shown(comment: &Comment) -> String {
         );
     }
     text
-}
-
-fn export(view: &RunView, file: &PathBuf) -> Result<u8, Failure> {
-    let document = sarif(view);
-    if file == Path::new("-") {
-        print_json(&document);
-        return Ok(0);
-    }
-    fs::write(file, document).map_err(|error| {
-        let what = format!("{}: cannot be written: {error}", file.display());
-        Failure::new(FailureKind::Failed, what).hint("`ralph comment --export -` prints the comments")
-    })?;
-    let count = ralph_words::counted(view.comments.list.len() as u64, "comment");
-    print(&format!("{count} written to {}\n", file.display()));
-    Ok(0)
 }

@@ -1,10 +1,8 @@
 //! The arguments of `ralph comment`.
 
-use std::path::PathBuf;
-
 // Arguments of `ralph comment`.
 #[derive(Debug, clap::Args)]
-#[command(group = clap::ArgGroup::new("comment-change").args(["edit", "withdraw", "resolve", "export", "json"]))]
+#[command(group = clap::ArgGroup::new("comment-change").args(["edit", "withdraw", "resolve", "json"]))]
 pub(super) struct CommentArgs {
     /// FILE:LINE or FILE:FIRST-LAST, and the comment; it is a draft until it is sent
     #[arg(value_name = "FILE:LINE TEXT")]
@@ -24,9 +22,6 @@ pub(super) struct CommentArgs {
     /// Resolve comment N, which then no longer keeps the run from ending
     #[arg(long, value_name = "N")]
     pub(super) resolve: Option<u32>,
-    /// Write all comments to FILE as SARIF 2.1.0; `-` prints them
-    #[arg(long, value_name = "FILE")]
-    pub(super) export: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub(super) json: bool,

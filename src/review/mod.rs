@@ -13,7 +13,6 @@ mod projects;
 mod report;
 mod repository;
 mod run_cache;
-mod sarif;
 
 pub(crate) use blame::{BlameError, BlameRequest, BlamedIteration, LineAuthor, LineBlame, blame, blame_in_words};
 pub(crate) use difference::{DifferenceError, DifferenceRequest, difference};
@@ -23,4 +22,3 @@ pub(crate) use projects::{Projects, run_number};
 pub(crate) use report::{ReportFormat, commit_span, commits, report, report_of_records, written};
 pub(crate) use repository::repository;
 pub(crate) use run_cache::RunCache;
-pub(crate) use sarif::sarif;
