@@ -127,6 +127,12 @@ fn without_a_verb_with_a_wrong_value_or_before_the_first_run_it_is_said_what_to_
                 &["`ralph bisect` was removed"],
             ),
             (
+                &["blame", "PLAN.md:1"],
+                2,
+                &[],
+                &["`ralph blame` was removed", "`git blame FILE`"],
+            ),
+            (
                 &["comment", "--export", "comments.sarif"],
                 2,
                 &[],

@@ -52,7 +52,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("ui/remote", &["hub", "ui/unfolded"]),
     ("ui/restorer", &["driver", "review"]),
-    ("ui/unfolded", &["review"]),
+    ("ui/unfolded", &[]),
     ("ui/signals", &[]),
     (
         "ui/attached",

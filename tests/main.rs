@@ -9,7 +9,6 @@ mod approvals;
 mod attach;
 mod background;
 mod bad_input;
-mod blame;
 mod chaos;
 mod chats;
 mod checkpoints;

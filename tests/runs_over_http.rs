@@ -83,20 +83,6 @@ fn the_run_that_goes_on_and_those_before_it_are_read_under_their_names_and_only_
         print(&["diff", "2", "--since", "1", "--run", &old])
     );
     assert_eq!(http.get(&at("/diff/1?since=2")).status, 400);
-    let authors = http.get(&at("/blame/2?file=PLAN.md")).json();
-    let iterations = [&authors[2]["iteration"], &authors[3]["iteration"]];
-    assert_eq!(iterations, [1, 2], "{authors:#}");
-    let after_first = http.get(&at("/blame/1?file=PLAN.md")).json();
-    assert_eq!(after_first[2]["iteration"], 1);
-    assert_eq!(
-        after_first[3]["by"], "commit",
-        "the second iteration came later: {after_first:#}"
-    );
-    let author = http.get(&at("/blame/1?file=PLAN.md&line=3&format=text")).text();
-    assert!(author.contains("written   in iteration 1 of run 1 "), "{author}");
-    assert_eq!(http.get(&at("/blame/1?file=missing")).status, 404);
-    assert_eq!(http.get(&at("/blame/1?file=../PLAN.md")).status, 404);
-    assert_eq!(http.get(&at("/blame/1?file=PLAN.md&line=9")).status, 404);
     let report = http.get(&at("/report?format=text")).text();
     assert_eq!(report, print(&["report", &old]));
     assert_eq!(http.get(&at("/report")).json()["end"]["exitCode"], 0);

@@ -31,7 +31,6 @@ const CALLS: &[(&str, &[&str])] = &[
     ("continue", &["--headless"]),
     ("config show", &[""]),
     ("demo", &["--headless"]),
-    ("blame", &["PLAN.md", "PLAN.md:1 --json"]),
     ("diff", &["1", "1 --stat"]),
     ("doctor", &["", "--format json"]),
     ("engines list", &[""]),

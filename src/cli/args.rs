@@ -434,15 +434,6 @@ pub(super) enum CliCommand {
         #[arg(long, value_name = "ID", allow_hyphen_values = true)]
         run: Option<String>,
     },
-    /// Show which iteration wrote each line of a file
-    Blame {
-        /// The file, or one of its lines
-        #[arg(value_name = "FILE[:LINE]")]
-        target: String,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
     /// Restore the files as they were after iteration N; without N, list the checkpoints
     Restore(RestoreArgs),
     /// Play a past run on the screen

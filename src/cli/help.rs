@@ -131,12 +131,8 @@ const GROUPS: &[(&str, &[OverviewRow])] = &[
                 "Summarize a run; list the runs of this project",
             ),
             several(
-                &[
-                    ("diff", "ralph diff 3 --stat"),
-                    ("blame", "ralph blame src/parser.rs:12"),
-                    ("restore", "ralph restore 3"),
-                ],
-                "Show changes, and who wrote a line; restore the files",
+                &[("diff", "ralph diff 3 --stat"), ("restore", "ralph restore 3")],
+                "Show what an iteration changed; restore the files",
             ),
             one(&[("replay", "ralph replay --speed 8")]),
         ],

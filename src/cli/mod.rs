@@ -8,7 +8,6 @@ mod any_arguments;
 mod args;
 mod attach;
 mod batch_flags;
-mod blame;
 mod choice;
 mod comment;
 mod comment_args;
@@ -232,7 +231,6 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
         Some(CliCommand::Diff { n, since, stat, run }) => {
             diff::run(args, *n, *since, *stat, run.as_deref(), supervisor)
         }
-        Some(CliCommand::Blame { target, json }) => blame::run(args, target, *json, supervisor),
         Some(CliCommand::Restore(wish)) => restore::run(args, wish, supervisor),
         Some(CliCommand::Replay { run, speed }) => replay::run(args, run.as_deref(), *speed, supervisor),
         Some(CliCommand::Sandbox { command }) => {

@@ -6,6 +6,7 @@ use crate::error::{Failure, FailureKind};
 pub(super) const REMOVED: &[(&str, &str)] = &[
     ("adapters list --registry", "`ralph adapters add NAME` lists the agents of the registry if it knows none of that name"),
     ("bisect", "`ralph report` says after which iteration a goal failed; `git bisect run COMMAND` searches commits"),
+    ("blame", "`git blame FILE` says which iteration wrote a line where iterations are committed: \"commit\": \"iteration\""),
     ("comment --export", "`ralph comment --json` prints all comments, with the findings of a review that name a place"),
     ("goals assay", "`ralph goals check` runs the goals, and names those that only an exit code backs"),
 ];

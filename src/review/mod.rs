@@ -4,17 +4,14 @@
 //! Everything comes from journals and git, so a finished run, an active one and one that was killed are read alike.
 //! Calls block on disk and git.
 
-mod blame;
 mod difference;
 mod entry;
-mod history;
 mod local_time;
 mod projects;
 mod report;
 mod repository;
 mod run_cache;
 
-pub(crate) use blame::{BlameError, BlameRequest, BlamedIteration, LineAuthor, LineBlame, blame, blame_in_words};
 pub(crate) use difference::{DifferenceError, DifferenceRequest, difference};
 pub(crate) use entry::{RunEntry, RunStanding};
 pub(crate) use local_time::date_time;

@@ -1,6 +1,6 @@
-//! Reads the stored files of a run, running or over: differences, authors of lines, report, recordings.
+//! Reads the stored files of a run, running or over: differences, report, recordings.
 
-use std::{io::Read, path::PathBuf};
+use std::io::Read;
 
 use axum::{
     Router,
@@ -20,13 +20,10 @@ use axum::{
 use futures_util::stream;
 use ralph_git::{DiffColour, DiffDetail, GitError};
 use ralph_state::{control::ClientRole, store::recording};
-use ralph_text::{pretty_json, with_causes};
+use ralph_text::with_causes;
 use serde::Deserialize;
 
-use crate::review::{
-    self, BlameError, BlameRequest, DifferenceError, DifferenceRequest, ReportFormat, blame, blame_in_words,
-    difference, written,
-};
+use crate::review::{self, DifferenceError, DifferenceRequest, ReportFormat, difference, written};
 
 use super::{
     archive::{StoredRun, in_pieces, journal_problem},
@@ -44,7 +41,6 @@ pub(super) const TRUNCATED: HeaderName = HeaderName::from_static("ralph-truncate
 pub(super) fn routes() -> Router {
     Router::new()
         .route("/diff/{n}", get(diff))
-        .route("/blame/{n}", get(authors))
         .route("/report", get(report))
         .route("/recording/{n}", get(cast))
 }
@@ -114,68 +110,6 @@ pub(super) async fn diff(
         response.headers_mut().insert(TRUNCATED, whole);
     }
     Ok(response)
-}
-
-#[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub(super) struct BlameQuery {
-    /// The file, named from the root of the repository as in a diff.
-    file: PathBuf,
-    /// A line, from 1; all lines without it.
-    #[serde(default)]
-    line: Option<u32>,
-    /// For people, or for programs (the default).
-    #[serde(default)]
-    format: BlameFormat,
-}
-
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-#[cfg_attr(test, schemars(inline))]
-enum BlameFormat {
-    Text,
-    #[default]
-    Json,
-}
-
-pub(super) async fn authors(
-    stored: StoredRun,
-    n: Result<Path<u32>, PathRejection>,
-    query: Result<Query<BlameQuery>, QueryRejection>,
-) -> HttpResult<Response> {
-    let Path(n) = n.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
-    let Query(BlameQuery { file, line, format }) = query.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
-    let include = stored.include().to_vec();
-    let made = stored.read(move |paths, run, supervisor| {
-        let name = file.display().to_string();
-        let request = BlameRequest {
-            file,
-            from_root: true,
-            line,
-            after: Some((run.clone(), n)),
-            include,
-        };
-        let lines = blame(paths, request, supervisor).map_err(|error| {
-            let why = with_causes(&error);
-            match error {
-                BlameError::NotHeld { .. } | BlameError::NoSuchLine { .. } | BlameError::NoRepository(_) => {
-                    ApiProblem::not_found(why)
-                }
-                BlameError::Scratch(_) | BlameError::Git(_) => ApiProblem::failed(why),
-            }
-        })?;
-        Ok(match format {
-            BlameFormat::Json => ("application/json", pretty_json(&lines)),
-            BlameFormat::Text => {
-                let text: String = lines.iter().map(|line| blame_in_words(&name, line)).collect();
-                ("text/plain; charset=utf-8", text)
-            }
-        })
-    });
-    let ((kind, made), permit) = made.await?;
-    Ok(with_content_type(kind, in_pieces(made.into_bytes(), permit)))
 }
 
 #[derive(Debug, Deserialize)]

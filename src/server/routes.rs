@@ -91,8 +91,6 @@ routes! { Arc<ServedRun>;
     post "/tools" body ToolRequest, => json(ToolAnswer), tool;
     /// The changes of iteration `n`: what `ralph diff` prints.
     get "/diff/{n}" in u32, query files::DiffQuery, => bytes("text/x-diff", "text/plain"), files::diff;
-    /// The authors of the lines of a file as iteration `n` left it: what `ralph blame` prints.
-    get "/blame/{n}" in u32, query files::BlameQuery, => json_or_text(Vec<crate::review::LineBlame>; "text/plain"), files::authors;
     /// The report of the run, with the reason of its end: what `ralph report` prints.
     get "/report" query files::ReportQuery, => json_or_text(ralph_ui::report::RunReport; "text/plain", "text/markdown"), files::report;
     /// The terminal output of iteration `n`, as an asciicast.

@@ -128,7 +128,7 @@ impl<'a> AttachedClient<'a> {
         let run = hello.run.clone();
         let reach = remote.reach(self.started).map_err(AttachError::Threads)?;
         let unfolder: Unfolder = match self.place {
-            RunLocation::Here(paths) => unfolder(paths, &hello.run, hello.show.include.clone(), self.supervisor),
+            RunLocation::Here(paths) => unfolder(paths, &hello.run),
             RunLocation::There(_) => {
                 Arc::new(|_, _| Err("This is only available on the machine of the run.".to_owned()))
             }

@@ -31,7 +31,7 @@ use crate::{
     config::{Config, Notify},
     driver::{LoopHandle, OpenRun},
     hub::{Hub, LagPolicy, Subscription},
-    review::{BlameRequest, commit_span, commits},
+    review::{commit_span, commits},
     ui::{
         headless::{self, OutputFormat},
         live::LiveSource,
@@ -39,7 +39,7 @@ use crate::{
         presentation::{Presentation, ScreenOptions, looks_file},
         restorer::restorer,
         terminal::{self, surroundings},
-        unfolded::{author_text, prompt_text, task_text, unfolded},
+        unfolded::{prompt_text, task_text, unfolded},
     },
 };
 
@@ -245,7 +245,7 @@ impl FrontEnd {
                 &self.supervisor,
             )),
             recordings: Arc::new(move |iteration| files.recording(iteration)),
-            unfolder: unfolder(&self.paths, &self.run, self.include.clone(), &self.supervisor),
+            unfolder: unfolder(&self.paths, &self.run),
             commits: Some(commits_of(&self.paths, &self.supervisor)),
             restorer: Some(restorer(&self.paths, &self.run, self.include.clone(), &self.supervisor)),
             project: Some(self.paths.project().to_owned()),
@@ -286,7 +286,7 @@ pub(crate) fn replay(
             supervisor,
         )),
         recordings: Arc::clone(&recordings),
-        unfolder: unfolder(paths, run, include.clone(), supervisor),
+        unfolder: unfolder(paths, run),
         commits: Some(commits_of(paths, supervisor)),
         restorer: Some(restorer(paths, run, include, supervisor)),
         project: None,
@@ -305,13 +305,13 @@ pub(crate) fn theme(options: ScreenOptions) -> Theme {
     Theme::suiting(&surroundings(), options.palette, options.ascii)
 }
 
-pub(super) fn unfolder(paths: &ProjectPaths, run: &RunId, include: Vec<String>, supervisor: &Supervisor) -> Unfolder {
+pub(super) fn unfolder(paths: &ProjectPaths, run: &RunId) -> Unfolder {
     let files = paths.run(run);
-    let (paths, run, supervisor) = (paths.clone(), run.clone(), supervisor.clone());
+    let project = paths.project().to_owned();
     Arc::new(move |overlay, columns| match overlay {
         Overlay::Folded { iteration, what } => {
             let path = files.signals(*iteration);
-            let text = unfolded(&path, *what, paths.project(), columns);
+            let text = unfolded(&path, *what, &project, columns);
             let text = text.map_err(|error| format!("{}: {error}", path.display()))?;
             text.ok_or_else(|| match what {
                 Unfold::Last => format!("Iteration {iteration} has no folded output."),
@@ -326,16 +326,6 @@ pub(super) fn unfolder(paths: &ProjectPaths, run: &RunId, include: Vec<String>, 
             let path = files.background(*task);
             let text = task_text(&path).map_err(|error| format!("{}: {error}", path.display()))?;
             text.ok_or_else(|| format!("Task {task} has no output."))
-        }
-        Overlay::Blame { file, line, iteration } => {
-            let request = BlameRequest {
-                file: file.into(),
-                from_root: true,
-                line: Some(*line),
-                after: Some((run.clone(), *iteration)),
-                include: include.clone(),
-            };
-            author_text(&paths, request, &supervisor).map_err(|error| with_causes(&error))
         }
     })
 }

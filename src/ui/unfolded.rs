@@ -1,5 +1,5 @@
 //! Texts for a screen on request: folded parts of a transcript, from the signal log it was made of; prompts; the output
-//! of background tasks; authors of lines.
+//! of background tasks.
 
 use std::{
     io::{self, ErrorKind},
@@ -7,14 +7,9 @@ use std::{
 };
 
 use ralph_agent::transcript::unfolded::{Unfold, Unfolding};
-use ralph_state::store::{paths::ProjectPaths, signal_log, task_output};
-use ralph_system::{
-    files::{self, ReadError},
-    proc::Supervisor,
-};
+use ralph_state::store::{signal_log, task_output};
+use ralph_system::files::{self, ReadError};
 use ralph_text::{KeptEscapes, PlainText};
-
-use crate::review::{BlameError, BlameRequest, blame, blame_in_words};
 
 /// Renders the folded part `what` of the iteration with the signal log at `path`, as ANSI text for a terminal of
 /// `columns` columns; `None` if there is no such part.
@@ -52,21 +47,6 @@ pub(crate) fn prompt_text(path: &Path) -> Result<Vec<u8>, ReadError> {
 pub(crate) fn task_text(dir: &Path) -> io::Result<Option<Vec<u8>>> {
     let output = task_output::read_tail(dir, OUTPUT_BYTES)?;
     Ok((!output.bytes.is_empty()).then(|| lines(&output.bytes, KeptEscapes::Colour)))
-}
-
-/// Renders what is known of the author of a line for a terminal.
-///
-/// # Errors
-/// As [`blame`].
-pub(crate) fn author_text(
-    paths: &ProjectPaths,
-    request: BlameRequest,
-    supervisor: &Supervisor,
-) -> Result<Vec<u8>, BlameError> {
-    let file = request.file.display().to_string();
-    let found = blame(paths, request, supervisor)?;
-    let text: String = found.iter().map(|line| blame_in_words(&file, line)).collect();
-    Ok(lines(text.as_bytes(), KeptEscapes::Nothing))
 }
 
 /// Returns the lines of a foreign text, without control sequences that do more than show text.

@@ -52,11 +52,7 @@ fn called(at: SocketAddr, known: &str, document: &Value, method: &str, path: &st
         true => run["run"].as_str().expect("an id"),
         false => "1",
     };
-    let real = path
-        .replace("{id}", id)
-        .replace("/blame/{n}", "/blame/1?file=PLAN.md")
-        .replace("{n}", "1")
-        .replace("{what}", "trust");
+    let real = path.replace("{id}", id).replace("{n}", "1").replace("{what}", "trust");
     let (body, status) = sent_to(method, path);
     let request = format!("{} {real} HTTP/1.1\n{known}", method.to_uppercase());
     let good = described["responses"]

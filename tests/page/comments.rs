@@ -50,7 +50,6 @@ fn a_phone_taps_a_line_drafts_sends_and_resolves_a_comment() {
     phone.clicks("Changes");
     phone.sees("+    first();");
     taps(&phone, "first()");
-    phone.sees("in iteration 1 of run 1");
     phone.sees("Save draft");
     phone.types("Name <b>it</b> better");
     phone.clicks("Save draft");

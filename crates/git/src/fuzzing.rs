@@ -1,6 +1,6 @@
 //! Entries of fuzz targets to parsers that are private.
 
-use super::{conflict, line_history, process, status};
+use super::{conflict, process, status};
 
 /// Parses bytes as each output of git that has a parser, for a fuzz target.
 pub fn read_any_output(bytes: &[u8]) {
@@ -12,7 +12,4 @@ pub fn read_any_output(bytes: &[u8]) {
     }
     _ = process::raw_changes(bytes).count();
     _ = conflict::repositories_added(bytes);
-    if let Some(lines) = line_history::read_blame(bytes) {
-        assert!(lines.len() <= bytes.len());
-    }
 }

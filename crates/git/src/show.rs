@@ -313,7 +313,7 @@ impl Repository {
 }
 
 /// Whether `name` is the full name of an object: git would take other lines for options or revisions.
-pub(super) fn is_name(name: &str) -> bool {
+fn is_name(name: &str) -> bool {
     matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 

@@ -4,7 +4,6 @@ mod checkpoints;
 mod commits;
 mod discovery;
 mod fidelity;
-mod line_history;
 mod lost;
 mod nested;
 mod references;

@@ -1,6 +1,6 @@
 // Comments on lines of the work: drafts, what was sent, and what became of it.
 
-import { isReadOnly, readText } from "./api.js";
+import { isReadOnly } from "./api.js";
 import { fill, h, whenChanged } from "./dom.js";
 import { counted } from "./words.js";
 
@@ -62,8 +62,8 @@ function action(run, label, name, does, spoken) {
   return run.act(label, { class: name, "data-acts": "answers", disabled: !run.takesAnswers(), "aria-label": spoken }, does);
 }
 
-// Lets each line of a file's new side be tapped: below it appear a form, for whoever may comment, and its author. The
-// button does the same for whoever has no pointer.
+// Lets whoever may comment tap each line of a file's new side: below it appears a form. The button does the same for
+// whoever has no pointer.
 export function commentable(run, file, iteration, lines) {
   let form;
   const open = (line, below) => {
@@ -74,27 +74,20 @@ export function commentable(run, file, iteration, lines) {
   };
   lines.addEventListener("click", ({ target }) => {
     const row = target.closest("[data-line]");
-    if (row && document.getSelection().isCollapsed) open(row.dataset.line, row.closest(".sides") ?? row);
+    if (row && !isReadOnly() && document.getSelection().isCollapsed) open(row.dataset.line, row.closest(".sides") ?? row);
   });
   const button = action(run, "Comment on a line", "small", async () => open(1, button), `Comment on a line of ${file}`);
   return !isReadOnly() && button;
 }
 
 function draft(run, { file, line, iteration }) {
-  // It comes later, and below the buttons, which stay where they are.
-  const author = h("pre", { class: "dim" });
-  const tell = async () => {
-    const path = run.path(`blame/${iteration}?${new URLSearchParams({ file, line: number.value, format: "text" })}`);
-    author.textContent = await readText(path).catch(({ message }) => message);
-  };
-  const number = h("input", { type: "number", min: 1, value: line, onchange: tell });
-  tell();
+  const number = h("input", { type: "number", min: 1, value: line });
   const area = h("textarea", { "aria-label": "Comment" });
   const cancel = h("button", { type: "button", onclick: () => form.remove() }, "Cancel");
-  const form = h("div", { class: "comment-form" }, !isReadOnly() && [h("label", {}, "Line ", number), area,
+  const form = h("div", { class: "comment-form" }, h("label", {}, "Line ", number), area,
     action(run, "Save draft", "primary", async () => {
       const place = { file, line: Number(number.value), iteration };
       if (await run.command({ type: "write-comment", place, text: area.value })) form.remove();
-    })], cancel, author);
+    }), cancel);
   return form;
 }

@@ -302,7 +302,6 @@ pub const TABLE: &[Binding] = {
         at(&[KeyFocus::View(Pane::Asks)], row(Views, &[key(KeyCode::Enter)], KeyAction::Open, Always, "open", "Open question", "answer it, or show it in full")),
         at(&[KeyFocus::View(Pane::Messages)], row(Views, &[key(KeyCode::Enter)], KeyAction::Open, Always, "open", "Open message", "edit it while it waits, or show it in full")),
         at(&[KeyFocus::View(Pane::Background)], row(Views, &[key(KeyCode::Enter)], KeyAction::Open, Always, "output", "Show output", "of the chosen background task")),
-        at(&[KeyFocus::View(Pane::Diff)], row(Views, &[key(KeyCode::Enter)], KeyAction::Open, Always, "", "Show author of line…", "choose one with the arrows, Enter shows who wrote it")),
         at(&[KeyFocus::View(Pane::Log)], row(Views, &[key(KeyCode::Enter)], KeyAction::Open, Always, "unfold", "Unfold entry", "the chosen one of the log; again to fold it")),
         at(&[KeyFocus::View(Pane::Log)], row(Views, &[char('O')], KeyAction::Unfold(Unfold::All), Always, "", "Unfold all entries", "of the log; again to fold them")),
         at(&[KeyFocus::View(Pane::Report)], row(Views, &[key(KeyCode::Enter)], KeyAction::Open, Always, "iterations", "Unfold iterations", "again to fold them")),

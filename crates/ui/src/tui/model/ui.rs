@@ -178,7 +178,7 @@ pub struct DiffView {
     pub wrap: bool,
     /// Whether the lines are in one column even where there is room for both sides.
     pub unified: bool,
-    /// The line that is chosen, for a comment or to see its author.
+    /// The line that is chosen, for a comment.
     pub cursor: Option<usize>,
 }
 
@@ -342,8 +342,6 @@ pub enum Overlay {
     Prompt { iteration: u32 },
     /// The last output of a background task.
     Output { task: u32 },
-    /// The author of a line of an iteration's result. The file is named from the root of the repository.
-    Blame { file: String, line: u32, iteration: u32 },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -503,18 +501,12 @@ impl Ui {
     /// Closes the playback, overlay, message or question shown in place of a pane. Returns whether one was open.
     pub fn close(&mut self) -> bool {
         self.opened_top = 0;
-        let unfolded = self.unfolded.take();
-        // The author of a line is shown over the diff, where the line stays chosen.
-        let is_author = |open: &OpenOverlay| matches!(open.overlay, Overlay::Blame { .. });
-        if unfolded.as_ref().is_some_and(is_author) {
-            return true;
-        }
         let [cursor, playback, ask, message, unfolded] = [
             self.diff.cursor.take().is_some(),
             self.history.open.take().is_some(),
             self.asks.reading.take().is_some(),
             self.reading.take().is_some(),
-            unfolded.is_some(),
+            self.unfolded.take().is_some(),
         ];
         cursor || playback || ask || message || unfolded
     }

@@ -8,7 +8,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use crate::tui::{
     editor::Editor,
     keys::KeyAction,
-    model::{CommentDraft, CommentSubject, DiffState, DiffView, InputMode, Model, Overlay, SIDES_COLS},
+    model::{CommentDraft, CommentSubject, DiffState, DiffView, InputMode, Model, SIDES_COLS},
     order::{ScreenOrder, Scroll, StepDirection, refused},
     patch::{LineKind, Patch, PatchFile},
     pen::{Pen, columns, flowed},
@@ -18,7 +18,7 @@ use crate::tui::{
 use super::{
     content::{PaneContent, match_at},
     patch_lines::{digits, pieces, without},
-    sides, terminal,
+    sides,
 };
 
 /// Minimum width for the list of files, shown if there are several.
@@ -124,7 +124,6 @@ impl PaneContent for DiffContent {
     fn key(&self, model: &mut Model, action: KeyAction) -> Vec<ScreenOrder> {
         match action {
             KeyAction::Comment => return comment(model),
-            KeyAction::Open => return show_author(model),
             KeyAction::NextFile => go_to_file(model, StepDirection::Next),
             KeyAction::PreviousFile => go_to_file(model, StepDirection::Previous),
             KeyAction::Leftwards => scroll_sideways(model, StepDirection::Previous),
@@ -273,10 +272,7 @@ fn chosen_line(model: &mut Model) -> Option<ChosenLine> {
         // Rows of wrapped lines would not be those of the chosen ones.
         model.ui.diff.wrap = false;
         move_cursor(model, Scroll::Up(0));
-        refused(
-            model,
-            "Up and Down choose the line, Enter shows who wrote it, C comments on it, Esc leaves",
-        );
+        refused(model, "Up and Down choose the line, C comments on it, Esc leaves");
         return None;
     };
     let patch = patch(model)?;
@@ -286,20 +282,6 @@ fn chosen_line(model: &mut Model) -> Option<ChosenLine> {
         line: patch.new_line(at)?,
         iteration: diff.iteration?,
     })
-}
-
-/// Shows who wrote the chosen line.
-fn show_author(model: &mut Model) -> Vec<ScreenOrder> {
-    let Some(ChosenLine {
-        file, line, iteration, ..
-    }) = chosen_line(model)
-    else {
-        return Vec::new();
-    };
-    let cursor = model.ui.diff.cursor;
-    let orders = terminal::show(model, Overlay::Blame { file, line, iteration });
-    model.ui.diff.cursor = cursor;
-    orders
 }
 
 /// Begins a comment on the chosen line, or edits its draft.

@@ -38,7 +38,6 @@ impl PaneContent for TerminalContent {
                 Overlay::Folded { .. } => "nothing folded · Esc leaves".to_owned(),
                 Overlay::Prompt { iteration } => format!("prompt of iteration {iteration} · Esc leaves"),
                 Overlay::Output { task } => format!("output of task {task} · Esc leaves"),
-                Overlay::Blame { file, line, .. } => format!("{}:{line} · Esc leaves", one_line(file)),
             },
             None if model.ui.mode == InputMode::Typing => "you type to the agent · Ctrl-] leaves".to_owned(),
             None => String::new(),
@@ -127,7 +126,7 @@ pub(in crate::tui) fn rendered(model: &mut Model, overlay: Overlay, result: Resu
     // A single result or a prompt is read from its beginning.
     let from_beginning = match overlay {
         Overlay::Folded { what, .. } => what == Unfold::Last,
-        Overlay::Prompt { .. } | Overlay::Blame { .. } => true,
+        Overlay::Prompt { .. } => true,
         Overlay::Output { .. } => false,
     };
     match open.state == PlaybackState::Loaded && from_beginning {
