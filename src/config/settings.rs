@@ -346,9 +346,10 @@ settings! {
         known_failures("knownFailures"): OneOf<KnownFailures> = "block",
         /// Whether goals that pass after changes to guarded files must also pass with the original files.
         trial("trial"): Switch = true,
-        /// Whether ralph tries small changes that tests should notice and runs the goals once without the work, and the
-        /// consequence: "off"; "report" tells what was noticed; "refuse" refuses a claim if none of at least three altered
-        /// expectations was; "require" if no expectation or no line was, or if all tests pass without the work.
+        /// Whether ralph tries small changes that tests should notice (of Python, Rust, JavaScript and TypeScript) and runs the
+        /// goals once without the work, and the consequence: "off"; "report" tells what was noticed; "refuse" refuses a claim
+        /// if none of at least three altered expectations was; "require" if no expectation or no line was, or if all tests pass
+        /// without the work.
         bite("bite"): OneOf<Bite> = "refuse",
         /// Maximum changes that are tried at a claim, half of them to expectations of tests. None starts later than
         /// three times the duration of the goals, or about a minute.

@@ -24,7 +24,7 @@ use ralph_core::event::{
 use ralph_core::machine::LoopState;
 use ralph_gate::{
     guard::{FileContent, FileGuard, GuardError, OpenTrial, Originals},
-    mutants::{Mutation, MutationKind, test_mutants, work_mutants},
+    mutants::{Mutation, MutationKind, has_mutants, test_mutants, work_mutants},
     runner::Runners,
 };
 use ralph_state::store::paths::{ProjectPaths, RunPaths};
@@ -382,7 +382,7 @@ pub(super) async fn look(
             let (originals, gate) = (Arc::clone(&originals), Arc::clone(&gate));
             move || {
                 let is_test = |path: &String| originals.test_files().any(|test| test == path);
-                lines.retain(|(path, _)| is_code(path) && (!is_test(path) || path.ends_with(".rs")));
+                lines.retain(|(path, _)| has_mutants(path) && (!is_test(path) || path.ends_with(".rs")));
                 work(&gate.project, lines)
             }
         };
@@ -600,6 +600,7 @@ fn expectations(originals: &Originals, project: &Path, reached: &Reached) -> Vec
     let known = originals.test_files().map(|path| (false, path));
     let all = known.chain(new.iter().map(|path| (true, path.as_str())));
     let mut files: Vec<(bool, bool, &str)> = all
+        .filter(|(_, path)| has_mutants(path))
         .map(|(is_new, path)| (!reached.has_file(project, path), is_new, path))
         .collect();
     files.sort_unstable();
@@ -632,17 +633,6 @@ fn expectations(originals: &Originals, project: &Path, reached: &Reached) -> Vec
 
 fn contains_word(line: &str, word: &str) -> bool {
     whole_words(line, word).next().is_some()
-}
-
-/// Extensions of files that hold prose or data instead of code.
-const PROSE: [&str; 14] = [
-    "adoc", "css", "csv", "html", "ini", "json", "lock", "md", "rst", "svg", "toml", "txt", "yaml", "yml",
-];
-
-/// Whether the file may hold code that tests should cover.
-fn is_code(path: &str) -> bool {
-    let extension = Path::new(path).extension().and_then(|extension| extension.to_str());
-    extension.is_some_and(|extension| !PROSE.contains(&extension))
 }
 
 /// Returns mutants of lines that the run changed. Each file has one before any has a second.

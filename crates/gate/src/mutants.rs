@@ -21,6 +21,7 @@ use std::ops::RangeInclusive;
 use ralph_core::event::{Mutant, MutantTarget};
 
 use candidate::{Candidate, Random};
+use language::Language;
 use source::Source;
 
 /// Longest text of which there are mutants, in bytes.
@@ -47,15 +48,20 @@ pub enum MutationKind {
     Work,
 }
 
+/// Whether there are mutants of a file at `path`: of Python, Rust, JavaScript and TypeScript, in which a bench measures what
+/// they find.
+pub fn has_mutants(path: &str) -> bool {
+    Language::of_path(path).is_some()
+}
+
 /// Mutants of the lines `lines` (counted from 1, inclusive) of work, the best first.
 ///
 /// Each line has one mutant before a line has two. The same seed gives the same mutants. Tests within a
 /// file of code are left alone, and so are comments and imports. Texts are changed where nothing else is left.
 pub fn work_mutants(path: &str, text: &str, lines: &[RangeInclusive<u32>], seed: u64) -> Vec<Mutation> {
-    if text.len() > LARGEST_TEXT {
+    let Some(source) = source(path, text) else {
         return Vec::new();
-    }
-    let source = Source::new(path, text);
+    };
     let candidates = work::candidates(&source, lines);
     let ordered = candidate::by_line(candidates, &mut Random::new(seed), MOST);
     mutations(path, &source, ordered)
@@ -66,14 +72,19 @@ pub fn work_mutants(path: &str, text: &str, lines: &[RangeInclusive<u32>], seed:
 /// Other literals and opposite assertions take turns, and tests have one each before one has two. The same seed gives the
 /// same mutants. Tests that are skipped, and assertions that may not be reached, are left alone.
 pub fn test_mutants(path: &str, text: &str, seed: u64) -> Vec<Mutation> {
-    if text.len() > LARGEST_TEXT {
+    let Some(source) = source(path, text) else {
         return Vec::new();
-    }
-    let source = Source::new(path, text);
+    };
     let mut random = Random::new(seed);
     let candidates = assertions::candidates(&source, &mut random);
     let ordered = candidate::in_turns(candidates, &mut random, MOST);
     mutations(path, &source, ordered)
+}
+
+/// A file that is read for mutants; none if it is too large, or in a language of which there are none.
+fn source<'t>(path: &str, text: &'t str) -> Option<Source<'t>> {
+    let language = Language::of_path(path).filter(|_| text.len() <= LARGEST_TEXT)?;
+    Some(Source::new(language, text))
 }
 
 fn mutations(path: &str, source: &Source<'_>, candidates: Vec<Candidate>) -> Vec<Mutation> {

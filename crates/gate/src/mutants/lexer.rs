@@ -27,10 +27,10 @@ pub(super) struct Token {
 /// Most characters of a regular expression. What looks like one may be a division.
 const LONGEST_REGEX: usize = 300;
 /// Longest first.
-const PUNCTS: [&str; 52] = [
-    ">>>=", "===", "!==", "<=>", "**=", "//=", "...", "..=", "..<", "&&=", "||=", "<<=", ">>=", "??=", "<<<", "==",
-    "!=", "<=", ">=", "&&", "||", "++", "--", "+=", "-=", "*=", "/=", "%=", "|=", "&=", "^=", "->", "=>", "::", "..",
-    ":=", "**", "<<", ">>", "??", "?.", "?:", "|>", "<-", "=~", "!~", "<>", "&.", "//", "\\\\", "~>", "@@",
+const PUNCTS: [&str; 48] = [
+    ">>>=", "===", "!==", "<=>", "**=", "//=", "...", "..=", "..<", "&&=", "||=", "<<=", ">>=", "??=", "==", "!=",
+    "<=", ">=", "&&", "||", "++", "--", "+=", "-=", "*=", "/=", "%=", "|=", "&=", "^=", "->", "=>", "::", "..", ":=",
+    "**", "<<", ">>", "??", "?.", "?:", "|>", "<-", "=~", "!~", "<>", "&.", "//",
 ];
 
 pub(super) fn tokens(text: &str, language: Language) -> Vec<Token> {
@@ -39,8 +39,6 @@ pub(super) fn tokens(text: &str, language: Language) -> Vec<Token> {
         language,
         at: 0,
         tokens: Vec::new(),
-        is_fresh_line: true,
-        heredoc: None,
     };
     while lexer.at < text.len() {
         lexer.step();
@@ -53,10 +51,6 @@ struct Lexer<'a> {
     language: Language,
     at: usize,
     tokens: Vec<Token>,
-    /// Whether no token of the line was seen yet.
-    is_fresh_line: bool,
-    /// The line that ends a text that begins with the next line.
-    heredoc: Option<String>,
 }
 
 impl Lexer<'_> {
@@ -69,13 +63,7 @@ impl Lexer<'_> {
             self.at = self.text.len();
             return;
         };
-        if first == '\n' {
-            self.at += 1;
-            self.is_fresh_line = true;
-            if let Some(end) = self.heredoc.take() {
-                self.take_heredoc(&end);
-            }
-        } else if first.is_whitespace() {
+        if first.is_whitespace() {
             self.at += first.len_utf8();
         } else if let Some(length) = self.comment() {
             self.at += length;
@@ -88,7 +76,6 @@ impl Lexer<'_> {
             self.push(Kind::Word, length);
         } else {
             let punct = PUNCTS.iter().find(|punct| self.rest().starts_with(**punct));
-            self.note_heredoc();
             self.push(Kind::Punct, punct.map_or(first.len_utf8(), |punct| punct.len()));
         }
     }
@@ -105,7 +92,6 @@ impl Lexer<'_> {
             end,
         });
         self.at = end;
-        self.is_fresh_line = false;
     }
 
     fn comment(&self) -> Option<usize> {
@@ -113,28 +99,8 @@ impl Lexer<'_> {
         if self.language.has_block_comments() && rest.starts_with("/*") {
             return Some(block_comment(rest, self.language.nests_block_comments()));
         }
-        if self.language == Language::Ruby && rest.starts_with("=begin") && self.is_fresh_line {
-            return Some(rest.find("\n=end").map_or(rest.len(), |end| end + "\n=end".len()));
-        }
-        let is_comment = self.language.line_comments().iter().any(|start| {
-            rest.starts_with(start)
-                && match self.language {
-                    // `$#`, `${#x}` and `a#b` begin no comment in a shell.
-                    Language::Shell => self.before().is_none_or(|c| c.is_whitespace() || c == ';'),
-                    Language::Php => !rest.starts_with("#["),
-                    Language::Generic => *start == "//" && self.before() != Some(':') || self.is_fresh_line,
-                    _ => true,
-                }
-        });
-        // A directive of the preprocessor or of an interpreter is code of another kind: `#include`, `#!`.
-        let is_directive = rest.starts_with('#')
-            && self.is_fresh_line
-            && matches!(self.language, Language::C | Language::Cpp | Language::CSharp);
-        (is_comment || is_directive).then(|| rest.find('\n').unwrap_or(rest.len()))
-    }
-
-    fn before(&self) -> Option<char> {
-        self.text[..self.at].chars().next_back()
+        let is_comment = rest.starts_with(self.language.line_comment());
+        is_comment.then(|| rest.find('\n').unwrap_or(rest.len()))
     }
 
     fn text_literal(&self, first: char) -> Option<(Kind, usize)> {
@@ -147,23 +113,11 @@ impl Lexer<'_> {
             },
             '`' => match self.language {
                 Language::JavaScript => Some((Kind::Text, template(rest))),
-                Language::Kotlin | Language::Swift => Some((Kind::Word, until(rest, 1, "`"))),
-                Language::Go | Language::Generic => Some((Kind::Text, until(rest, 1, "`"))),
-                _ => Some((Kind::Opaque, until(rest, 1, "`"))),
+                Language::Python | Language::Rust => Some((Kind::Opaque, until(rest, 1, "`"))),
             },
             '/' if self.language.has_regex_literals() && self.regex_may_stand_here() => {
                 regex(rest).map(|length| (Kind::Opaque, length))
             }
-            '@' | '$' if self.language == Language::CSharp => {
-                let quote = rest.bytes().take(3).position(|byte| byte == b'"')?;
-                if rest[..quote].contains('@') {
-                    Some((Kind::Opaque, doubled(rest, quote)))
-                } else {
-                    Some((Kind::Text, self.quoted(quote, '"')))
-                }
-            }
-            '~' if self.language == Language::Elixir => sigil(rest, 1),
-            '%' if self.language == Language::Ruby => sigil(rest, 1),
             _ if first.is_ascii_alphabetic() => self.prefixed(rest),
             _ => None,
         }
@@ -194,11 +148,6 @@ impl Lexer<'_> {
                 let (kind, length) = character(&rest[1..]);
                 Some((kind, length + 1))
             }
-            Language::Cpp if prefix.ends_with('R') && prefix.len() <= 3 && quote == '"' => {
-                let open = rest.bytes().take(24).position(|byte| byte == b'(')?;
-                let end = format!("){}\"", &rest[letters + 1..open.max(letters + 1)]);
-                Some((Kind::Text, until(rest, open, &end)))
-            }
             _ => None,
         }
     }
@@ -207,8 +156,6 @@ impl Lexer<'_> {
     fn quoted(&self, open: usize, quote: char) -> usize {
         let rest = self.rest();
         let triple: String = [quote; 3].iter().collect();
-        let raw = rest[..open].contains(['r', 'R']) && self.language != Language::Python
-            || self.language == Language::Shell && quote == '\'';
         if self.language.has_triple_quotes() && rest[open..].starts_with(&triple) {
             return escaped_until(rest, open + 3, &triple);
         }
@@ -218,7 +165,7 @@ impl Lexer<'_> {
             match c {
                 '\n' if !many_lines && !escaped => return at,
                 _ if escaped => escaped = false,
-                '\\' if !raw => escaped = true,
+                '\\' => escaped = true,
                 c if c == quote => return at + 1,
                 _ => {}
             }
@@ -236,7 +183,6 @@ impl Lexer<'_> {
                 b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'_' => true,
                 b'.' => next_is_digit && !bytes[..at].contains(&b'.'),
                 b'+' | b'-' => !is_hex && matches!(bytes[at - 1], b'e' | b'E') && next_is_digit,
-                b'\'' => self.language == Language::Cpp && next_is_digit,
                 _ => false,
             };
             if !continues {
@@ -254,41 +200,9 @@ impl Lexer<'_> {
         let text = &self.text[last.start..last.end];
         match last.kind {
             Kind::Punct => !matches!(text, ")" | "]" | "}"),
-            Kind::Word => matches!(
-                text,
-                "return" | "typeof" | "case" | "in" | "of" | "if" | "when" | "and" | "or" | "not"
-            ),
+            Kind::Word => matches!(text, "return" | "typeof" | "case" | "in" | "of" | "if"),
             Kind::Number | Kind::Text | Kind::Opaque | Kind::Character => false,
         }
-    }
-
-    fn note_heredoc(&mut self) {
-        let rest = self.rest();
-        if !self.language.has_heredocs() || !rest.starts_with("<<") {
-            return;
-        }
-        let marker = rest
-            .trim_start_matches('<')
-            .trim_start_matches(['~', '-'])
-            .trim_start_matches(['"', '\'']);
-        let name: String = marker.chars().take_while(|c| is_word(*c)).collect();
-        let is_name = name.starts_with(|c: char| c.is_ascii_uppercase() || c == '_');
-        if is_name {
-            self.heredoc = Some(name);
-        }
-    }
-
-    fn take_heredoc(&mut self, end: &str) {
-        let mut length = 0;
-        for line in self.rest().split_inclusive('\n') {
-            length += line.len();
-            if line.trim().trim_end_matches([';', ',', ')']) == end {
-                break;
-            }
-        }
-        // The line break stays, so that the next line begins as lines do.
-        let body = self.rest()[..length].trim_end_matches('\n').len();
-        self.push(Kind::Opaque, body);
     }
 }
 
@@ -362,19 +276,6 @@ fn escaped_until(rest: &str, from: usize, end: &str) -> usize {
     rest.len()
 }
 
-/// A text in which the quote is written twice.
-fn doubled(rest: &str, quote: usize) -> usize {
-    let mut at = quote + 1;
-    while let Some(found) = rest.get(at..).and_then(|body| body.find('"')) {
-        at += found + 1;
-        if !rest[at..].starts_with('"') {
-            return at;
-        }
-        at += 1;
-    }
-    rest.len()
-}
-
 /// A template of JavaScript, with the code in it.
 fn template(rest: &str) -> usize {
     let mut depth = 0_usize;
@@ -412,24 +313,4 @@ fn regex(rest: &str) -> Option<usize> {
         }
     }
     None
-}
-
-/// A literal such as `~r/…/` and `%w[…]`, whose letters begin at `from`.
-fn sigil(rest: &str, from: usize) -> Option<(Kind, usize)> {
-    let letters = rest[from..].find(|c: char| !c.is_ascii_alphabetic())?;
-    let open = rest[from + letters..].chars().next()?;
-    if letters == 0 || letters > 1 {
-        return None;
-    }
-    let close = match open {
-        '(' => ")",
-        '[' => "]",
-        '{' => "}",
-        '<' => ">",
-        '/' => "/",
-        '|' => "|",
-        '"' => "\"",
-        _ => return None,
-    };
-    Some((Kind::Opaque, escaped_until(rest, from + letters + 1, close)))
 }

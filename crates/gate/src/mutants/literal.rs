@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use super::language::Language;
 use super::lexer::Kind;
 use super::source::Source;
 
@@ -20,7 +19,7 @@ pub(super) enum Value {
 }
 
 /// Words in an expression that is a literal all the same: types, collections and conversions.
-const PLAIN: [&str; 61] = [
+const PLAIN: [&str; 45] = [
     "Some",
     "Ok",
     "Err",
@@ -44,15 +43,8 @@ const PLAIN: [&str; 61] = [
     "join",
     "new",
     "int",
-    "string",
-    "byte",
-    "rune",
     "char",
-    "double",
-    "long",
     "float",
-    "float64",
-    "float32",
     "i8",
     "i16",
     "i32",
@@ -66,36 +58,17 @@ const PLAIN: [&str; 61] = [
     "f64",
     "f32",
     "bool",
-    "int64",
-    "uint64",
-    "List",
     "of",
-    "Arrays",
-    "asList",
-    "listOf",
-    "setOf",
-    "mapOf",
     "tuple",
     "set",
     "frozenset",
     "list",
     "map",
     "array",
-    "map_string",
 ];
 /// Methods whose arguments are the value, unlike those of `.join(", ")`.
-const PLAIN_CALLS: [&str; 4] = ["from", "of", "asList", "new"];
-const CONSTANTS: [&str; 9] = [
-    "true",
-    "false",
-    "True",
-    "False",
-    "None",
-    "nil",
-    "null",
-    "undefined",
-    "NULL",
-];
+const PLAIN_CALLS: [&str; 3] = ["from", "of", "new"];
+const CONSTANTS: [&str; 7] = ["true", "false", "True", "False", "None", "null", "undefined"];
 /// Most tokens of an expression that is looked at.
 const LARGEST: usize = 1000;
 
@@ -211,7 +184,7 @@ pub(super) fn altered(source: &Source<'_>, token: usize) -> Option<String> {
     match source.kind(token)? {
         Kind::Number => number(text),
         Kind::Text => altered_text(text),
-        Kind::Character => character(text, source.language),
+        Kind::Character => character(text),
         Kind::Word => match text {
             "true" => Some("false".to_owned()),
             "false" => Some("true".to_owned()),
@@ -281,14 +254,13 @@ fn altered_text(text: &str) -> Option<String> {
     Some(format!("{}{changed}{}", &text[..open], &text[close..]))
 }
 
-fn character(text: &str, language: Language) -> Option<String> {
+fn character(text: &str) -> Option<String> {
     let open = text.find('\'')? + 1;
     let body = text.get(open..text.len().checked_sub(1)?)?;
     let mut chars = body.chars();
     let other = match (chars.next()?, chars.next()) {
         (c, None) if c.is_ascii_alphanumeric() => next(c),
-        _ if language == Language::Rust || body.is_ascii() => 'x',
-        _ => return None,
+        _ => 'x',
     };
     Some(format!("{}{other}'", &text[..open]))
 }

@@ -34,8 +34,7 @@ pub(super) struct Line {
 }
 
 impl<'a> Source<'a> {
-    pub(super) fn new(path: &str, text: &'a str) -> Self {
-        let language = Language::of_path(path);
+    pub(super) fn new(language: Language, text: &'a str) -> Self {
         let tokens = tokens(text, language);
         let partners = partners(text, &tokens);
         let mut lines = lines(text);
@@ -207,7 +206,7 @@ impl<'a> Source<'a> {
             .unwrap_or(self.lines.len())
     }
 
-    /// The attributes, annotations and decorators right above `header`.
+    /// The attributes and decorators right above `header`.
     pub(super) fn attached(&self, header: usize) -> Vec<usize> {
         let indent = self.lines[header].indent;
         let mut tokens = Vec::new();
@@ -226,7 +225,7 @@ impl<'a> Source<'a> {
             let last = self.tokens_of_line(line).end;
             line = self.opening_line(line);
             let first = self.tokens_of_line(line).start;
-            if self.lines[line].indent != indent || !matches!(self.at(first), "@" | "#" | "[") {
+            if self.lines[line].indent != indent || !matches!(self.at(first), "@" | "#") {
                 break;
             }
             tokens.extend(first..last);

@@ -69,84 +69,6 @@ fn the_value_that_is_written_out_is_altered_whichever_side_it_is_on() {
             "assert_eq!(f(1), Some(4));",
             "assert_ne!(f(1), Some(5));",
         ),
-        (
-            "a_test.go",
-            "func TestA(t *testing.T) {\n\tif got := f(1); got != 5 {\n\t\tt.Fatal(got)\n\t}\n}\n",
-            "if got := f(1); got != 4 {",
-            "if got := f(1); got == 5 {",
-        ),
-        (
-            "a_test.go",
-            "func TestA(t *testing.T) {\n\tassert.Equal(t, f(1), 5)\n}\n",
-            "assert.Equal(t, f(1), 4)",
-            "assert.NotEqual(t, f(1), 5)",
-        ),
-        (
-            "ATest.java",
-            "class ATest {\n    @Test\n    void a() {\n        assertEquals(5, f(1));\n    }\n}\n",
-            "assertEquals(4, f(1));",
-            "assertNotEquals(5, f(1));",
-        ),
-        (
-            "ATest.java",
-            "class ATest {\n    @Test\n    void a() {\n        assertThat(f(1)).isEqualTo(5);\n    }\n}\n",
-            "assertThat(f(1)).isEqualTo(4);",
-            "assertThat(f(1)).isNotEqualTo(5);",
-        ),
-        (
-            "ATest.kt",
-            "class ATest {\n    @Test\n    fun a() {\n        f(1) shouldBe 5\n    }\n}\n",
-            "f(1) shouldBe 4",
-            "f(1) shouldNotBe 5",
-        ),
-        (
-            "a_spec.rb",
-            "describe A do\n  it 'adds' do\n    expect(f(1)).to eq 5\n  end\nend\n",
-            "expect(f(1)).to eq 4",
-            "expect(f(1)).not_to eq 5",
-        ),
-        (
-            "a_test.rb",
-            "class ATest < Minitest::Test\n  def test_a\n    assert_equal 5, f(1)\n  end\nend\n",
-            "assert_equal 4, f(1)",
-            "refute_equal 5, f(1)",
-        ),
-        (
-            "a_test.cpp",
-            "TEST(A, a) {\n    EXPECT_EQ(5, f(1));\n}\n",
-            "EXPECT_EQ(4, f(1));",
-            "EXPECT_NE(5, f(1));",
-        ),
-        (
-            "ATest.php",
-            "class ATest {\n    public function testA() {\n        $this->assertSame(5, f(1));\n    }\n}\n",
-            "$this->assertSame(4, f(1));",
-            "$this->assertNotSame(5, f(1));",
-        ),
-        (
-            "ATests.cs",
-            "class A\n{\n    [Fact]\n    public void B()\n    {\n        Assert.Equal(5, F(1));\n    }\n}\n",
-            "Assert.Equal(4, F(1));",
-            "Assert.NotEqual(5, F(1));",
-        ),
-        (
-            "ATests.swift",
-            "class A: XCTestCase {\n    func testA() {\n        XCTAssertEqual(f(1), 5)\n    }\n}\n",
-            "XCTAssertEqual(f(1), 4)",
-            "XCTAssertNotEqual(f(1), 5)",
-        ),
-        (
-            "a_test.exs",
-            "defmodule ATest do\n  test \"a\" do\n    assert f(1) == 5\n  end\nend\n",
-            "assert f(1) == 4",
-            "refute f(1) == 5",
-        ),
-        (
-            "a.bats",
-            "@test 'a' {\n  run f 1\n  assert_output \"abc\"\n}\n",
-            "assert_output \"abd\"",
-            "refute_output \"abc\"",
-        ),
     ] {
         let found = test_mutants(path, text, 1);
         let after: Vec<&str> = found.iter().map(|mutation| mutation.mutant.after.as_str()).collect();
@@ -190,11 +112,6 @@ fn what_is_not_surely_the_expected_value_is_left_alone() {
     ] {
         assert_eq!(expectations("a_test.py", &unittest(assertion)), [opposite]);
     }
-    let java = "class ATest {\n    @Test\n    void a() {\n        assertEquals(\"message\", 5, f(1));\n    }\n}\n";
-    assert_eq!(
-        expectations("ATest.java", java),
-        ["assertNotEquals(\"message\", 5, f(1));"]
-    );
 }
 
 #[test]
@@ -224,11 +141,6 @@ fn an_expected_value_that_is_computed_is_replaced() {
             "a.test.js",
             "test('a', () => {\n  expect(f(1)).toEqual(date(2));\n});\n".to_owned(),
             "expect(f(1)).toEqual(\"another value\");",
-        ),
-        (
-            "test_a.rb",
-            "class T < Minitest::Test\n  def test_a\n    assert_equal date(2), f(1)\n  end\nend\n".to_owned(),
-            "assert_equal \"another value\", f(1)",
         ),
     ] {
         let found = expectations(path, &text);
@@ -288,22 +200,6 @@ fn tests_that_are_not_run_have_no_mutants() {
         ),
         ("a.test.js", "test.skip('a', () => {\n  expect(f(1)).toBe(5);\n});\n"),
         ("a.test.js", "/*\ntest('a', () => {\n  expect(f(1)).toBe(5);\n});\n*/\n"),
-        (
-            "a_test.go",
-            "func TestA(t *testing.T) {\n\tt.Skip()\n\tif f(1) != 5 {\n\t\tt.Fatal()\n\t}\n}\n",
-        ),
-        (
-            "ATest.java",
-            "class A {\n    @Disabled\n    @Test\n    void a() {\n        assertEquals(5, f(1));\n    }\n}\n",
-        ),
-        (
-            "a_spec.rb",
-            "describe A do\n  xit 'a' do\n    expect(f(1)).to eq 5\n  end\nend\n",
-        ),
-        (
-            "a_test.exs",
-            "defmodule A do\n  @tag :skip\n  test \"a\" do\n    assert f(1) == 5\n  end\nend\n",
-        ),
     ] {
         assert_eq!(expectations(path, text), [""; 0], "{text}");
     }
@@ -341,8 +237,6 @@ fn the_type_of_an_error_is_altered_last() {
 
 #[test]
 fn cases_in_tables_are_altered() {
-    let go = "var cases = []testCase{\n\t{in: 1, want: 5},\n\t{in: 2, want: 0},\n\t{in: 3, want: 7, err: \"no\"},\n}\n";
-    assert_eq!(expectations("a_test.go", go), ["{in: 1, want: 4},"]);
     let python =
         "@pytest.mark.parametrize('x, expected', [(1, 5)])\ndef test_a(x, expected):\n    assert f(x) == expected\n";
     let found = expectations("a_test.py", python);
@@ -388,8 +282,6 @@ fn work_is_changed_in_small_ways() {
             "  if (a || !b) {",
             vec!["if (!(a || !b)) {", "if (a && !b) {", "if (a || b) {"],
         ),
-        ("a.go", "\tif a != b {", vec!["if !(a != b) {", "if a == b {"]),
-        ("a.unknown", "x = a <= b", vec!["x = a > b"]),
     ] {
         assert_eq!(changes(path, &format!("{line}\n")), expected, "{line}");
     }
@@ -405,8 +297,6 @@ fn what_is_no_work_is_left_alone() {
             "a.rs",
             "#[cfg(test)]\nmod tests {\n    #[test]\n    fn a() {\n        assert_eq!(f(1), 5);\n    }\n}\n",
         ),
-        ("a.c", "#include <a.h>\n#define N 5\n"),
-        ("a.sh", "#!/bin/sh\n# 1\n"),
     ] {
         assert_eq!(changes(path, text), [""; 0], "{text}");
     }
@@ -417,6 +307,30 @@ fn texts_of_work_are_changed_where_nothing_else_is_left() {
     let found = work_mutants("a.py", "x = f('abc', 1)\n", &[1..=1], 1);
     let after: Vec<&str> = found.iter().map(|mutation| mutation.mutant.after.as_str()).collect();
     assert_eq!(after, ["x = f('abc', 2)", "x = f('abd', 1)"]);
+}
+
+#[test]
+fn code_in_languages_that_no_bench_measures_has_no_mutants() {
+    for (path, test) in [
+        (
+            "a_test.go",
+            "func TestA(t *testing.T) {\n\tassert.Equal(t, f(1), 5)\n}\n",
+        ),
+        ("ATest.java", "@Test\nvoid a() {\n    assertEquals(5, f(1));\n}\n"),
+        ("a_spec.rb", "it 'adds' do\n  expect(f(1)).to eq 5\nend\n"),
+        ("Makefile", "x = 1\n"),
+        ("a.unknown", "assertEqual(f(1), 5)\n"),
+    ] {
+        assert!(!has_mutants(path), "{path}");
+        assert_eq!(
+            (expectations(path, test), changes(path, test)),
+            (Vec::new(), Vec::new()),
+            "{path}"
+        );
+    }
+    for path in ["a.py", "b/a.rs", "a.mjs", "a.test.tsx"] {
+        assert!(has_mutants(path), "{path}");
+    }
 }
 
 #[test]
@@ -442,8 +356,6 @@ fn a_file_that_is_cut_anywhere_is_read() {
             "a.py",
             "def test_a():\n    '''é'''\n    assert f(rb'\\x', f\"{x}\") == [1_000, 0x1f, 1e-5, 'ü']\n",
         ),
-        ("a.rb", "x = <<~EOS\n  it's é\nEOS\nassert_equal %w[a b], x # 'c\n"),
-        ("a.cs", "var x = @\"a\"\"b\" + $\"{c}\"; Assert.Equal(5, F('é'));\n"),
     ];
     for (path, text) in samples {
         for end in (0..=text.len()).filter(|end| text.is_char_boundary(*end)) {

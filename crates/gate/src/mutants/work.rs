@@ -11,30 +11,25 @@ use super::scope::is_in_tests;
 use super::source::{LONGEST_LINE, Source};
 
 /// First words of lines that say where names come from, or what kind of thing follows.
-const DECLARING: [&str; 18] = [
+const DECLARING: [&str; 14] = [
     "import",
     "from",
     "use",
-    "package",
     "require",
-    "require_relative",
     "include",
     "using",
     "extern",
     "namespace",
     "module",
-    "alias",
     "export",
     "@",
     "#",
     "pub",
-    "typedef",
     "interface",
 ];
 /// Calls that only tell something.
-const TELLING: [&str; 14] = [
-    "print", "println", "eprintln", "eprint", "printf", "puts", "console", "log", "logger", "logging", "debug", "warn",
-    "super", "echo",
+const TELLING: [&str; 12] = [
+    "print", "println", "eprintln", "eprint", "console", "log", "logger", "logging", "debug", "warn", "super", "echo",
 ];
 /// Words after which a `+` or `-` has no left side.
 const NOT_OPERANDS: [&str; 14] = [
@@ -217,20 +212,17 @@ impl Finder<'_> {
     fn word(&mut self, token: usize, slow: u8) {
         let source = self.source;
         let is_loop = source.tokens_of_line(self.line).any(|token| source.at(token) == "for");
-        let uses_words = matches!(
-            source.language,
-            Language::Python | Language::Ruby | Language::Elixir | Language::Php | Language::Generic
-        );
+        let is_python = source.language == Language::Python;
         match source.at(token) {
             "true" | "false" | "True" | "False" => self.literal(slow, token),
-            "and" if uses_words => self.replace(2 + slow, token, "or"),
-            "or" if uses_words => self.replace(2 + slow, token, "and"),
+            "and" if is_python => self.replace(2 + slow, token, "or"),
+            "or" if is_python => self.replace(2 + slow, token, "and"),
             "not" if source.at(token + 1) == "in" => self.remove_with_blank(slow, token),
-            "not" if uses_words && source.at(token.wrapping_sub(1)) != "is" => self.remove_with_blank(1 + slow, token),
-            "in" if source.language == Language::Python && !is_loop && source.at(token.wrapping_sub(1)) != "not" => {
+            "not" if is_python && source.at(token.wrapping_sub(1)) != "is" => self.remove_with_blank(1 + slow, token),
+            "in" if is_python && !is_loop && source.at(token.wrapping_sub(1)) != "not" => {
                 self.replace(slow, token, "not in");
             }
-            "is" if source.language == Language::Python && source.at(token + 1) != "not" => {
+            "is" if is_python && source.at(token + 1) != "not" => {
                 self.replace(slow, token, "is not");
             }
             _ => {}
@@ -297,9 +289,9 @@ impl Finder<'_> {
     fn condition(&mut self, tokens: Range<usize>, slow: u8) {
         let source = self.source;
         let language = source.language;
-        let keyword = tokens.clone().find(|token| {
-            matches!(source.at(*token), "if" | "elif" | "while" | "elsif" | "unless") && source.is_word(*token)
-        });
+        let keyword = tokens
+            .clone()
+            .find(|token| matches!(source.at(*token), "if" | "elif" | "while") && source.is_word(*token));
         let Some(keyword) = keyword else {
             return;
         };
@@ -310,33 +302,23 @@ impl Finder<'_> {
             }
         } else {
             let begins = keyword == tokens.start || matches!(source.at(keyword - 1), "}" | "else");
-            let end = match language {
-                Language::Python => ":",
-                Language::Rust | Language::Go | Language::Swift => "{",
-                Language::Elixir => "do",
-                Language::Ruby => "",
-                _ => return,
-            };
+            let end = if language == Language::Python { ":" } else { "{" };
             if !begins {
                 return;
             }
-            let found = source
+            let Some(found) = source
                 .outer(keyword + 1..source.tokens.len().min(keyword + 200))
                 // A condition within brackets, such as that of a comprehension, ends with them.
                 .take_while(|token| !source.is_close(*token) || source.partner(*token) >= Some(keyword))
-                .find(|token| source.at(*token) == end);
-            match found {
-                Some(found) => keyword + 1..found,
-                None if language == Language::Ruby => keyword + 1..tokens.end,
-                None => return,
-            }
+                .find(|token| source.at(*token) == end)
+            else {
+                return;
+            };
+            keyword + 1..found
         };
-        let declares = source.outer(range.clone()).any(|token| {
-            matches!(
-                source.at(token),
-                ":=" | ";" | "=" | "let" | "var" | "case" | "," | "do" | "then"
-            )
-        });
+        let declares = source
+            .outer(range.clone())
+            .any(|token| matches!(source.at(token), ":=" | ";" | "=" | "let" | "case" | ","));
         if !declares && !range.is_empty() {
             let open = if language == Language::Python { "not (" } else { "!(" };
             self.push(1 + slow, Edit::around(source, &range, open, ")"));
@@ -351,18 +333,14 @@ impl Finder<'_> {
         };
         let other = match source.language {
             Language::Python => "None",
-            Language::JavaScript | Language::Php => "null",
-            Language::Ruby => "nil",
-            Language::CSharp => "default",
+            Language::JavaScript => "null",
             // A `Result` has no default.
-            Language::Rust if !matches!(source.at(keyword + 1), "Ok" | "Err") => "Default::default()",
-            Language::Cpp => "{}",
-            Language::C => "0",
-            _ => return,
+            Language::Rust if matches!(source.at(keyword + 1), "Ok" | "Err") => return,
+            Language::Rust => "Default::default()",
         };
         let mut end = keyword + 1;
         for token in source.outer(keyword + 1..source.tokens.len().min(keyword + 2000)) {
-            let breaks = source.language == Language::Python || source.language == Language::Ruby;
+            let breaks = source.language == Language::Python;
             let is_next_line = source.line_of(token) > source.line_of(end.saturating_sub(1).max(keyword));
             if source.is_punct(token, ";") || source.is_close(token) && source.partner(token) < Some(keyword) {
                 break;
@@ -376,7 +354,7 @@ impl Finder<'_> {
         let same = range.len() == 1
             && matches!(
                 source.at(keyword + 1),
-                "None" | "null" | "nil" | "0" | "undefined" | "False" | "false"
+                "None" | "null" | "0" | "undefined" | "False" | "false"
             );
         if let Some((start, end)) = source.span(&range).filter(|_| !same) {
             let text = other.to_owned();
@@ -389,10 +367,7 @@ impl Finder<'_> {
         let source = self.source;
         let nothing = match source.language {
             Language::Python => "pass",
-            Language::Ruby => "nil",
-            Language::Shell => ":",
-            Language::Elixir | Language::Kotlin | Language::Generic => return,
-            _ => "",
+            Language::Rust | Language::JavaScript => "",
         };
         let begins = source.is_word(tokens.start) && {
             let before = tokens.start.checked_sub(1).map_or("", |before| source.at(before));
