@@ -221,8 +221,8 @@ impl EditorClient {
                     },
                     at: AnswerPlace::Api,
                 };
-                match leave(&session.paths, &answer, None, None) {
-                    Ok(LeaveOutcome::Refused { why } | LeaveOutcome::NotPosted { why }) => {
+                match leave(&session.paths, &answer, None) {
+                    Ok(LeaveOutcome::Refused { why }) => {
                         return Err((INVALID_REQUEST, why));
                     }
                     Ok(_) => {}

@@ -18,7 +18,7 @@ use ralph_agent::{
     opencode::{Credentials, ServerAdapter, ServerOptions},
     subprocess::SubprocessAdapter,
 };
-use ralph_core::event::{ChannelKind, Hint, Notice, PostRule, SessionMode, Worker};
+use ralph_core::event::{ChannelKind, Hint, Notice, SessionMode, Worker};
 use ralph_git::CommitterIdentity;
 use ralph_policy::settings::{Node, SettingOrigin};
 use ralph_state::store::{accounts::AccountFile, paths::ProjectPaths};
@@ -384,21 +384,9 @@ impl<'a> AgentChooser<'a> {
     /// The tools that the settings reserve for the user.
     fn tools_withheld(&self) -> Vec<String> {
         let proposals = ["task_add"].iter().filter(|_| !self.config.tools.proposals);
-        let forge = [
-            ("propose_issue", self.config.forge.issues),
-            ("propose_comment", self.config.forge.comments),
-        ];
-        let forge = forge
-            .iter()
-            .filter(|(_, rule)| *rule == PostRule::Off)
-            .map(|(name, _)| name);
         let background = ["background_start", "background_cancel"].iter();
         let background = background.filter(|_| !self.config.background.agents);
-        proposals
-            .chain(forge)
-            .chain(background)
-            .map(|&name| name.to_owned())
-            .collect()
+        proposals.chain(background).map(|&name| name.to_owned()).collect()
     }
 
     /// The language servers that agents may use: those that are installed.
@@ -619,9 +607,7 @@ pub(crate) fn withheld_from_goals(catalog: &Catalog, config: &Config) -> Vec<Str
 
 /// The variables of the forge that neither agents nor goals get where ralph delivers the work.
 fn withheld_of_forge(config: &Config) -> impl Iterator<Item = String> {
-    let names = FORGE_VARIABLES
-        .iter()
-        .filter(|_| config.deliver != DeliverTo::Merge || !config.forge.is_off());
+    let names = FORGE_VARIABLES.iter().filter(|_| config.deliver != DeliverTo::Merge);
     names.map(|name| (*name).to_owned())
 }
 

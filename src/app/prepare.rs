@@ -1,17 +1,12 @@
 //! Checks, before any process starts, whether a run can start.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{path::PathBuf, sync::Arc};
 
-use ralph_core::event::{Completion, GivenSetting, Notice, PlanSnapshot, PostRules, Settings, Waiting, Worker};
-use ralph_forge::{issue_reference, names_issue};
+use ralph_core::event::{Completion, GivenSetting, Notice, PlanSnapshot, Settings, Waiting, Worker};
 use ralph_gate::{guard::FileGuard, runner::Runners};
 use ralph_plan::prompt::{AgentConfinement, PromptTemplate};
 use ralph_state::store::rules::remembered;
 use ralph_system::{
-    files::{PLAN_CAP_BYTES, read_bytes},
     os::disk::DiskFloor,
     proc::{Confinement, LeftProcesses, Supervisor},
 };
@@ -33,17 +28,13 @@ use super::{
     workers::{add_asked_for, add_escalation, add_reviewer},
 };
 use crate::{
-    config::{Config, Loaded, SandboxMode},
-    driver::{AvailableAgent, DenialScanner, PermissionDecider, repository_of_posts},
+    config::{Loaded, SandboxMode},
+    driver::{AvailableAgent, DenialScanner, PermissionDecider},
     error::Failure,
 };
 
 /// Capacity of the notice channel; far above the number of notices ever queued.
 const NOTICE_CAPACITY: usize = 64;
-
-/// The warning that agents need not propose what they can post themselves.
-const KEYS_ARE_READABLE: &str =
-    "the sandbox is off, so agents can read the files with the forge's token, and post with it";
 
 /// The result of all checks before a run.
 pub(super) struct PreparedRun {
@@ -200,7 +191,6 @@ pub(super) fn prepare(
         denials: config.permissions.denials,
         permission_mode: config.permissions.mode,
         background: config.background,
-        posts: post_rules(place, config, &work.path, supervisor, &mut notices),
         hooks: config.hooks.clone(),
         remembered: remembered(&place.paths)?,
         given: given(loaded),
@@ -237,27 +227,6 @@ pub(super) fn prepare(
         languages,
         notices,
     })
-}
-
-/// Returns the rules for posts of agents. The remote's repository and the plan's issue are read now, before an agent can change them.
-fn post_rules(
-    place: &ProjectPlace,
-    config: &Config,
-    plan: &Path,
-    supervisor: &Supervisor,
-    notices: &mut Vec<Notice>,
-) -> PostRules {
-    if config.forge.is_off() {
-        return PostRules::default();
-    }
-    if config.sandbox.mode == SandboxMode::Off {
-        notices.push(Notice::warning(KEYS_ARE_READABLE));
-    }
-    let repository = repository_of_posts(&place.project, supervisor);
-    let plan = read_bytes(plan, PLAN_CAP_BYTES).unwrap_or_default();
-    let issue = names_issue(&String::from_utf8_lossy(&plan));
-    let issue = issue.as_deref().and_then(issue_reference).map(|issue| issue.number);
-    config.forge.rules(repository, issue)
 }
 
 /// The settings given on the command line, except those of the screen.

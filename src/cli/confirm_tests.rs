@@ -1,7 +1,6 @@
 //! `ralph confirm`: the user accepts tests that an agent changed.
 
 use ralph_core::event::TestsChange;
-use ralph_system::proc::Supervisor;
 use ralph_text::console::{self, print};
 use ralph_words::{changed_tests_are_cut, counted, guarded_change_in_words};
 
@@ -12,7 +11,7 @@ use crate::{
 
 use super::{args::Args, confirm::is_confirmed, control, run::place};
 
-pub(super) fn run(args: &Args, yes: bool, supervisor: &Supervisor) -> Result<u8, Failure> {
+pub(super) fn run(args: &Args, yes: bool) -> Result<u8, Failure> {
     let Some(TestsQuestion { ask, change }) = driver::tests_question(&place(args)?.paths)? else {
         let why = "no changed tests to confirm: no agent of the last run said that it changed tests on purpose";
         return Err(Failure::new(FailureKind::Failed, why).hint("`ralph report` summarizes the run"));
@@ -38,7 +37,7 @@ pub(super) fn run(args: &Args, yes: bool, supervisor: &Supervisor) -> Result<u8,
             return Ok(1);
         }
     }
-    control::answer(args, ask, &["yes".to_owned()], &[], supervisor)
+    control::answer(args, ask, &["yes".to_owned()], &[])
 }
 
 fn show(change: &TestsChange) {

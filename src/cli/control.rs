@@ -9,14 +9,13 @@ use ralph_state::{
     control::{self, ControlError, ControlReply, ControlRequest},
     store::{journal::read_view, paths::ProjectPaths},
 };
-use ralph_system::proc::Supervisor;
 use ralph_text::console::print;
 use ralph_words::{command_refusal_in_words, queued_message_in_words, tests_confirmed_in_words};
 
 use crate::{
     app::{ProjectPlace, judge},
     config,
-    driver::{self, BreakerReset, DeferredMessage, ForgePoster, LeaveOutcome, PermissionDecider},
+    driver::{self, BreakerReset, DeferredMessage, LeaveOutcome, PermissionDecider},
     error::{Failure, FailureKind},
 };
 
@@ -50,7 +49,7 @@ pub(super) fn steer_run(paths: &ProjectPaths, (now, standing): (bool, bool), tex
         return Err(Failure::new(FailureKind::Usage, command_refusal_in_words(&refusal)));
     }
     match control::ask(&paths.socket(), &ControlRequest::Command { command }) {
-        Err(ControlError::NotRunning) => leave(paths, &DeferredMessage::Steering { kind, text }, None, None),
+        Err(ControlError::NotRunning) => leave(paths, &DeferredMessage::Steering { kind, text }, None),
         reply => show(reply?),
     }
 }
@@ -60,9 +59,8 @@ fn leave(
     paths: &ProjectPaths,
     message: &DeferredMessage,
     judge: Option<&dyn PermissionDecider>,
-    poster: Option<&ForgePoster>,
 ) -> Result<u8, Failure> {
-    match driver::leave(paths, message, judge, poster)? {
+    match driver::leave(paths, message, judge)? {
         LeaveOutcome::Queued { id, plan, rules } => {
             print(&format!("{}\n", queued_message_in_words(id, &plan, &rules)));
             Ok(0)
@@ -71,11 +69,6 @@ fn leave(
             print(&format!("{}\n", tests_confirmed_in_words()));
             Ok(0)
         }
-        LeaveOutcome::Posted { text } => {
-            print(&format!("{text}\n"));
-            Ok(0)
-        }
-        LeaveOutcome::NotPosted { why } => Err(Failure::new(FailureKind::Failed, why)),
         LeaveOutcome::NoRun => Err(Failure::new(
             FailureKind::Failed,
             "no runs in this project yet, so the message has no recipient",
@@ -107,13 +100,7 @@ pub(super) fn withdraw(args: &Args, id: u32) -> Result<u8, Failure> {
     }
 }
 
-pub(super) fn answer(
-    args: &Args,
-    ask: u32,
-    words: &[String],
-    rules: &[String],
-    supervisor: &Supervisor,
-) -> Result<u8, Failure> {
+pub(super) fn answer(args: &Args, ask: u32, words: &[String], rules: &[String]) -> Result<u8, Failure> {
     let answer = read_answer(ask, words, rules)?;
     let place = place(args)?;
     let paths = &place.paths;
@@ -128,9 +115,8 @@ pub(super) fn answer(
             // Only a remembered answer has rules to check.
             let remembers = matches!(answer, Answer::Allow { remember: Some(_) });
             let judge = remembers.then(|| judge_of(args, &place)).transpose()?;
-            let poster = ForgePoster::new(supervisor.clone(), &place.project, paths.state());
             let message = DeferredMessage::Answer { ask, answer, at };
-            leave(paths, &message, judge.as_deref(), Some(&poster))
+            leave(paths, &message, judge.as_deref())
         }
         reply => show(reply?),
     }

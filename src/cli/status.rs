@@ -18,9 +18,9 @@ use ralph_text::{
 use ralph_ui::{report::OutputStyle, tui::model::estimate_ms};
 use ralph_words::{
     asked_in_words, background_progress_in_words, background_state_in_words, breaker_cause_in_words,
-    breaker_state_word, changes_in_words, command_in_words, counted, goal_in_words, left_in_words,
-    proposed_post_in_words, run_in_words, short_duration, spent_in_words, stop_in_words, task_at_limit_in_words,
-    tool_in_words, usage_in_words, wait_cause_in_words,
+    breaker_state_word, changes_in_words, command_in_words, counted, goal_in_words, left_in_words, run_in_words,
+    short_duration, spent_in_words, stop_in_words, task_at_limit_in_words, tool_in_words, usage_in_words,
+    wait_cause_in_words,
 };
 
 use crate::{
@@ -105,7 +105,7 @@ pub(super) fn asks(args: &Args, json: bool) -> Result<u8, Failure> {
         let lines = asks.iter().map(|ask| {
             let questions: String = ask.questions().iter().map(question_in_words).collect();
             let (asked, offer) = (ask_in_words(*ask, is_running, now_ms), offer_in_words(*ask));
-            format!("{asked}\n{offer}{questions}{}", text_of_post(*ask))
+            format!("{asked}\n{offer}{questions}")
         });
         print(&lines.collect::<String>());
     }
@@ -131,11 +131,6 @@ fn ask_in_words(open: OpenAsk<'_>, is_running: bool, now_ms: u64) -> String {
                 false => "they count unchanged until you accept them; `ralph confirm` shows the difference",
             };
             (asked_in_words(&ask.request.tool, &ask.request.title), shown.to_owned())
-        }
-        OpenAsk::Waits(ask) | OpenAsk::Missed(ask) if ask.is_about_post() => {
-            let trouble = ask.request.reason.as_ref().map(|why| format!("{why}; "));
-            let how = format!("`ralph answer {} yes` posts it, `no` does not", ask.number);
-            (ask.request.title.clone(), trouble.unwrap_or_default() + &how)
         }
         OpenAsk::Waits(_) | OpenAsk::Missed(_) | OpenAsk::Blocks(_) => {
             let how = "unanswered; your answer goes into the next prompt";
@@ -178,14 +173,6 @@ fn offer_in_words(open: OpenAsk<'_>) -> String {
         }
         Some(_) | None => String::new(),
     }
-}
-
-/// The text of a proposed post, each line indented: it is read before it is let through.
-fn text_of_post(open: OpenAsk<'_>) -> String {
-    let post = open.ask().filter(|ask| ask.is_about_post());
-    let text = post.and_then(|ask| ask.request.diff.as_deref()).unwrap_or_default();
-    let lines = text.lines().map(|line| format!("   | {}\n", one_line(line)));
-    lines.collect()
 }
 
 /// The status at `now_ms`, a line for each fact.
@@ -295,9 +282,6 @@ pub(super) fn in_words(status: &RunStatus, view: &RunView, now_ms: u64, style: O
     }
     for ask in view.open_asks() {
         line("asks", &ask_in_words(ask, is_running, now_ms));
-    }
-    for proposed in view.posts.iter().filter(|proposed| !proposed.is_open()) {
-        line("proposal", &proposed_post_in_words(proposed));
     }
     for message in view.messages.iter().filter(|message| message.is_due()) {
         let when = match message.kind {

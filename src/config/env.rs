@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 
 use ralph_policy::settings::{Field, Layer, Mistake, Node, SettingKeys, SettingOrigin};
 
-use super::settings::Config;
+use super::{removed::removed_settings, settings::Config};
 
 const PREFIX: &str = "RALPH_";
 
@@ -73,6 +73,10 @@ fn take(layer: &mut Layer, (key, field): (&str, &Field), name: &str, value: &OsS
 }
 
 fn unknown(keys: &SettingKeys, name: &str) -> String {
+    let is_of = |section: &&str| name == variable(section) || name.starts_with(&format!("{}_", variable(section)));
+    if let Some(section) = removed_settings().find(is_of) {
+        return format!("the variable `{name}` is of the setting `{section}`, which was removed");
+    }
     let known = keys
         .iter()
         .map(|(key, _)| variable(key))

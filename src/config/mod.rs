@@ -8,7 +8,6 @@
 
 mod env;
 mod file;
-mod forge;
 mod goals;
 mod keys;
 mod languages;
@@ -22,6 +21,7 @@ mod native;
 mod outputs;
 mod permissions;
 mod prices;
+mod removed;
 mod render;
 mod sandbox;
 mod screen;
@@ -35,7 +35,6 @@ mod values;
 pub use ralph_policy::settings::format_duration;
 
 pub use env::RUNTIME_VARIABLES;
-pub use forge::ForgeSettings;
 pub use keys::SharedKeys;
 pub use load::{Loaded, load};
 pub use native::Native;

@@ -95,7 +95,7 @@ impl Grammar for HostNames {
 }
 
 /// Settings that only the user may set, by the first part of their keys.
-const OF_THE_USER: [&str; 5] = ["sandbox", "listen", "behindProxy", "page", "forge"];
+const OF_THE_USER: [&str; 4] = ["sandbox", "listen", "behindProxy", "page"];
 
 /// Refuses values for these settings in the project's own file.
 pub(super) fn not_by_project(leaf: &Leaf, project: Option<&Path>) -> Option<Mistake> {

@@ -18,7 +18,6 @@ use ralph_policy::{
 };
 
 use super::{
-    forge::ForgeSettings,
     goals::Goals,
     keys::SharedKeys,
     languages::LanguageServers,
@@ -185,7 +184,6 @@ settings! {
         deliver("deliver"): OneOf<DeliverTo> = "merge",
         /// How often failed checks and review comments of a pull request give its agent another task. Then you are asked.
         deliver_rounds("deliverRounds"): WholeNumber<0, 20> = 3,
-        forge("forge"): SettingsSection<ForgeSettings>,
     }
 }
 
@@ -672,8 +670,6 @@ mod tests {
                 "pace" => "even",
                 "commit" => "iteration",
                 "deliver" => "pr",
-                "forge.issues" | "forge.comments" => "ask",
-                "forge.commentsOn" => "any",
                 "otel" => "/spans.jsonl",
                 "screen.theme" => "16",
                 "screen.glyphs" => "ascii",

@@ -5,28 +5,19 @@
 use std::sync::Arc;
 
 use ralph_core::{
-    event::{
-        AgentCall, Choice, CommentAnswer, Event, ForgePost, Goal, GoalResult, Missing, POST_CAP_BYTES, POST_LABELS,
-        POST_TITLE_CAP_BYTES, PlanSnapshot, Question, Text,
-    },
+    event::{AgentCall, Choice, CommentAnswer, Event, Goal, GoalResult, Missing, PlanSnapshot, Question, Text},
     machine::{Input, claim_reasons, goal_reasons},
     run::{Phase, RunView},
 };
-use ralph_forge::has_key;
 use ralph_state::control::{ClientRole, ControlRequest, TEXT_CAP_BYTES, ToolAnswer, ToolCall, ToolRequest};
 use ralph_system::diagnostics::inherited;
-use ralph_text::one_line;
-use ralph_words::{
-    ToolRefusal, post_refusal_in_words, prompt::plan_in_prompt, proposed_post_in_words, tool_refusal_in_words,
-    tools as words,
-};
+use ralph_words::{ToolRefusal, prompt::plan_in_prompt, tool_refusal_in_words, tools as words};
 use tokio::{task::spawn_blocking, time::Instant};
 
 use super::{
     goals::GoalRun,
     languages::language_server_notice,
     perform::millis,
-    posts::known_keys,
     run::{Driver, DriverError},
     test_gate::Look,
     tools::{AgentGoalCheck, GoalCheckPurpose, OffLoopResult, PlanReadPurpose, ReplySender, answer, refuse},
@@ -34,8 +25,6 @@ use super::{
 
 /// Most choices of a question.
 const CHOICES: usize = 16;
-/// Most bytes of a label.
-const LABEL_CAP_BYTES: usize = 100;
 
 impl Driver {
     /// Executes a tool for the agent and replies at once, or, if it `waits`, when the result is known.
@@ -90,30 +79,6 @@ impl Driver {
                 self.record_text(iteration, answer, words::tests_changed_recorded(), reply)?;
             }
             ToolCall::CommentAnswer { comment, reason } => self.answer_comment(iteration, comment, reason, reply)?,
-            ToolCall::ProposeIssue { title, body, labels } => {
-                let post = checked("title", title, POST_TITLE_CAP_BYTES).and_then(|title| {
-                    let body = checked("body", body, POST_CAP_BYTES)?.into();
-                    let title = one_line(&title).into();
-                    if labels.len() > POST_LABELS {
-                        return Err(words::too_many_entries("labels", POST_LABELS, labels.len()));
-                    }
-                    let labels = labels
-                        .into_iter()
-                        .map(|label| checked("labels", label, LABEL_CAP_BYTES));
-                    let labels: Vec<String> = labels.collect::<Result<_, _>>()?;
-                    let labels = labels.into_iter().map(Text::from).collect();
-                    Ok(ForgePost::Issue { title, body, labels })
-                });
-                self.propose_post(iteration, post, reply)?;
-            }
-            ToolCall::ProposeComment { number, body } => {
-                let body = checked("body", body, POST_CAP_BYTES);
-                let post = body.map(|body| ForgePost::Comment {
-                    number,
-                    body: body.into(),
-                });
-                self.propose_post(iteration, post, reply)?;
-            }
             ToolCall::TaskAdd { .. } if !self.tools.takes_proposals => refuse(reply, ToolRefusal::ProposalsOff),
             ToolCall::TaskAdd { task } => {
                 let answer = checked_text("task", task).map(|task| AgentCall::Proposed { task: task.into() });
@@ -155,46 +120,6 @@ impl Driver {
             },
         });
         self.record_text(iteration, call, words::comment_answer_recorded(), reply)
-    }
-
-    /// Records an issue or a comment that the agent proposes.
-    fn propose_post(
-        &mut self,
-        iteration: u32,
-        post: Result<ForgePost, String>,
-        reply: ReplySender,
-    ) -> Result<(), DriverError> {
-        let post = match post {
-            Ok(post) => post,
-            Err(why) => {
-                answer(reply, ToolAnswer::refused(why));
-                return Ok(());
-            }
-        };
-        let view = &self.state().view;
-        let rules = &view.settings.posts;
-        let lets_through = rules.lets_through(&post);
-        if let Some(refusal) = rules.refusal(&post, view.posts.len()) {
-            answer(reply, ToolAnswer::refused(post_refusal_in_words(&refusal)));
-            return Ok(());
-        }
-        let title = match &post {
-            ForgePost::Issue { title, .. } => title.as_str(),
-            ForgePost::Comment { .. } => "",
-        };
-        let keys = known_keys();
-        if has_key(title, &keys) || has_key(post.body(), &keys) {
-            refuse(reply, ToolRefusal::KeyInText);
-            return Ok(());
-        }
-        let post = Box::new(post);
-        match self.record_call(iteration, AgentCall::PostProposed { ask: 0, post })? {
-            Ok(AgentCall::PostProposed { ask, .. }) => {
-                answer(reply, ToolAnswer::done(words::post_recorded(ask, lets_through)));
-            }
-            Ok(_) | Err(_) => refuse(reply, ToolRefusal::TooMany),
-        }
-        Ok(())
     }
 
     /// Handles a result that was found off the loop, and replies to the caller.
@@ -470,10 +395,6 @@ impl Driver {
 
     fn fetch_answer(&mut self, iteration: u32, ticket: u32, reply: ReplySender) -> Result<(), DriverError> {
         let view = &self.state().view;
-        if let Some(proposed) = view.posts.numbered(ticket) {
-            answer(reply, ToolAnswer::done(proposed_post_in_words(proposed)));
-            return Ok(());
-        }
         let answered = view.messages.iter().find(|message| message.answers == Some(ticket));
         let text = answered.map(|message| message.text.clone());
         let is_open = view.permissions.unanswered.iter().any(|ask| ask.number == ticket);
@@ -542,8 +463,6 @@ fn only_reads(call: &ToolCall) -> bool {
         | ToolCall::TestsChanged { .. }
         | ToolCall::CommentAnswer { .. }
         | ToolCall::Progress { .. }
-        | ToolCall::ProposeIssue { .. }
-        | ToolCall::ProposeComment { .. }
         | ToolCall::TaskAdd { .. }
         | ToolCall::BackgroundStart { .. }
         | ToolCall::BackgroundCancel { .. }
@@ -577,13 +496,9 @@ fn plan_in_words(view: &RunView, plan: &PlanSnapshot, vanished: &[String]) -> St
 
 /// Returns the trimmed text of an agent, or an error if it is empty or too long.
 fn checked_text(name: &str, text: String) -> Result<String, String> {
-    checked(name, text, TEXT_CAP_BYTES)
-}
-
-fn checked(name: &str, text: String, most_bytes: usize) -> Result<String, String> {
     let text = text.trim();
     match text.len() {
-        bytes if (1..=most_bytes).contains(&bytes) => Ok(text.to_owned()),
-        bytes => Err(words::invalid_argument(name, most_bytes, bytes)),
+        bytes if (1..=TEXT_CAP_BYTES).contains(&bytes) => Ok(text.to_owned()),
+        bytes => Err(words::invalid_argument(name, TEXT_CAP_BYTES, bytes)),
     }
 }

@@ -8,10 +8,10 @@ use std::{path::PathBuf, time::Duration};
 
 use ralph_core::{
     event::{
-        Answer, AnswerPlace, AnsweredAsk, CommandRefusal, Event, Notice, PostResult, RequestedBy, RuleScope,
-        SteeringId, SteeringKind, StopReason, StopRequest, TestsChange, UserCommand,
+        Answer, AnswerPlace, AnsweredAsk, CommandRefusal, Event, Notice, RequestedBy, RuleScope, SteeringId,
+        SteeringKind, StopReason, StopRequest, TestsChange, UserCommand,
     },
-    machine::{Input, LateAnswer, late_answer, post_decided, post_ended, tests_confirmed},
+    machine::{Input, LateAnswer, late_answer, tests_confirmed},
     run::RunView,
 };
 use ralph_state::{
@@ -19,15 +19,12 @@ use ralph_state::{
     store::{lock::Lock, paths::ProjectPaths, rules},
 };
 use ralph_system::os::now_ms;
-use ralph_words::{
-    closed_in_words, command_refusal_in_words, late_answer_in_words, no_answer_in_words, post_decided_in_words,
-};
+use ralph_words::{closed_in_words, command_refusal_in_words, late_answer_in_words, no_answer_in_words};
 
 use super::{
     config::PermissionDecider,
     handle::InboxMessage,
     open::{EarlierRun, OpenError, latest},
-    posts::{ForgePoster, made},
     ruling::{objection, project_rules},
     run::{Driver, DriverError, LoopEvent},
     status::late_rules_in_words,
@@ -147,14 +144,6 @@ pub enum LeaveOutcome {
     },
     /// Tests count as changed.
     Confirmed,
-    /// A proposal was refused, or let through and posted.
-    Posted {
-        text: String,
-    },
-    /// A proposal was let through, and is not on the forge.
-    NotPosted {
-        why: String,
-    },
     /// No run has been started here yet.
     NoRun,
     Refused {
@@ -170,7 +159,6 @@ pub fn leave(
     paths: &ProjectPaths,
     message: &DeferredMessage,
     policy: Option<&dyn PermissionDecider>,
-    poster: Option<&ForgePoster>,
 ) -> Result<LeaveOutcome, OpenError> {
     if !paths.runs().is_dir() {
         return Ok(LeaveOutcome::NoRun);
@@ -180,11 +168,6 @@ pub fn leave(
         return Ok(LeaveOutcome::NoRun);
     };
     let mut run = run.into_resumable()?;
-    if let DeferredMessage::Answer { ask, answer, at } = message
-        && let Some(decided) = post_decided(&run.state.view, *ask, answer, *at, true)
-    {
-        return post_left(&mut run, *ask, decided, poster);
-    }
     if let DeferredMessage::Answer { ask, answer, at } = message
         && let Some(confirmed) = tests_confirmed(&run.state.view, *ask, answer, *at)
     {
@@ -231,52 +214,6 @@ pub fn leave(
         id,
         plan: run.state.view.settings.plan.clone(),
         rules: left.rules,
-    })
-}
-
-/// Records a decision on a proposal, and posts it. Without `poster`, nothing is let through.
-fn post_left(
-    run: &mut EarlierRun,
-    ask: u32,
-    decided: Event,
-    poster: Option<&ForgePoster>,
-) -> Result<LeaveOutcome, OpenError> {
-    let is_allowed = matches!(decided, Event::PostDecided { allowed: true, .. });
-    let poster = match (is_allowed, poster) {
-        (true, None) => {
-            let why = format!(
-                "this run is not active, and nothing is posted here: `ralph answer {ask} yes` in its project posts it"
-            );
-            return Ok(LeaveOutcome::NotPosted { why });
-        }
-        (true, Some(poster)) => Some(poster),
-        (false, _) => None,
-    };
-    let record = run.journal.append(now_ms(), decided)?;
-    run.state.apply(&record);
-    let view = &run.state.view;
-    let proposed = view.posts.numbered(ask).cloned();
-    let Some((poster, proposed)) = poster.zip(proposed) else {
-        let text = post_decided_in_words(ask, false);
-        return Ok(LeaveOutcome::Posted { text });
-    };
-    let posted = poster.post(&run.id, &proposed, &view.settings.posts);
-    let result = match posted {
-        Ok(posted) => made(posted),
-        // No loop runs that would try again.
-        Err(trouble) => trouble.failed(),
-    };
-    if let Some(event) = post_ended(&run.state.view, ask, &result) {
-        let record = run.journal.append(now_ms(), event)?;
-        run.state.apply(&record);
-    }
-    Ok(match result {
-        PostResult::Made { url, .. } => LeaveOutcome::Posted {
-            text: format!("proposal {ask} is posted: {url}"),
-        },
-        PostResult::Waits { why } | PostResult::Failed { why } => LeaveOutcome::NotPosted {
-            why: format!("proposal {ask} is not posted: {why}, then `ralph answer {ask} yes`"),
-        },
     })
 }
 

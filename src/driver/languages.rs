@@ -141,8 +141,6 @@ fn question(call: ToolCall) -> Option<LanguageQuery> {
         | ToolCall::Progress { .. }
         | ToolCall::TaskAdd { .. }
         | ToolCall::CommentAnswer { .. }
-        | ToolCall::ProposeIssue { .. }
-        | ToolCall::ProposeComment { .. }
         | ToolCall::BackgroundStart { .. }
         | ToolCall::BackgroundStatus { .. }
         | ToolCall::BackgroundOutput { .. }

@@ -156,10 +156,6 @@ impl Driver {
             Effect::StartBackground { number, command } => self.start_background(number, command),
             Effect::CancelBackground { number } => self.tools.background.cancel(number),
             Effect::EndBackground { at_once } => self.tools.background.end(at_once),
-            Effect::Post { ask } => {
-                let view = &self.state.as_ref().expect("the state is there between steps").view;
-                self.posts.push(view, &self.jobs.run, ask, &self.results);
-            }
             Effect::RemovePauseFile => {
                 // If it cannot be removed, the loop goes on all the same, as the user wanted; the next run will pause.
                 _ = std::fs::remove_file(self.jobs.paths.pause_file());

@@ -43,7 +43,6 @@ use super::{
     places::HeadWatch,
     plan_file::{PlanTarget, TaskRules, Taskless},
     plan_look::PlanLook,
-    posts::{ForgePoster, PostQueue},
     sealed::SealedPlace,
     test_gate::TestGate,
     timers::Timers,
@@ -67,7 +66,6 @@ pub struct Driver {
     pub(super) tools: RunTools,
     pub(super) time: RunTime,
     pub(super) hooks: HookQueue,
-    pub(super) posts: PostQueue,
     awake: WakeLock,
     /// Used from blocking threads.
     pub(super) jobs: Arc<JobContext>,
@@ -185,11 +183,6 @@ impl Driver {
             guard: None,
         };
         let languages = Languages::new(config.languages, home, calls.news_in.clone());
-        let posts = PostQueue::new(ForgePoster::new(
-            config.hooks.supervisor.clone(),
-            project,
-            open.paths.state(),
-        ));
         let awake = WakeLock::new(
             config.keep_awake,
             config.hooks.supervisor.clone(),
@@ -241,7 +234,6 @@ impl Driver {
                 ending_since: None,
             },
             awake,
-            posts,
             hooks: HookQueue::new(config.hooks),
             jobs: Arc::new(jobs),
             hub,
@@ -350,7 +342,6 @@ impl Driver {
                 && !self.stays(reason)
                 && !self.waits_for_background()
                 && !self.waits_for_hooks()
-                && !self.posts.holds_end()
             {
                 return Ok(reason.clone());
             }
@@ -524,7 +515,6 @@ impl Driver {
             self.perform(effect, input, now_ms);
         }
         self.prepare_after_hooks(input);
-        self.posts.follow(input, &events);
         self.pass_to_edit_watch(input);
         if events.iter().any(|event| matches!(event, Event::IterationEnded { .. })) {
             self.tools.calls.end_iteration();

@@ -15,8 +15,8 @@ use ralph_text::one_line;
 use ralph_words::{
     ToolRefusal, agent_command_in_words, background_refusal_in_words, closed_in_words, command_refusal_in_words,
     late_answer_in_words, mode_in_words, mode_word, new_limits_in_words, no_answer_in_words, phase_in_words,
-    post_decided_in_words, scope_in_words, task_set_aside_in_words, task_taken_back_in_words, tests_confirmed_in_words,
-    tool_refusal_in_words, worker_in_words,
+    scope_in_words, task_set_aside_in_words, task_taken_back_in_words, tests_confirmed_in_words, tool_refusal_in_words,
+    worker_in_words,
 };
 
 use super::{
@@ -298,9 +298,6 @@ fn no_answer_taken(ask: u32, answer: &Answer, at: AnswerPlace, view: &RunView) -
 }
 
 fn answer_in_words(ask: u32, answer: &Answer, events: &[Event]) -> String {
-    if let Some(Event::PostDecided { ask, allowed, .. }) = events.first() {
-        return post_decided_in_words(*ask, *allowed);
-    }
     if events.iter().any(is_confirmation) {
         return format!("question {ask}: {}", tests_confirmed_in_words());
     }

@@ -116,7 +116,7 @@ async fn answer(
                 "this project has a later run: only the last one accepts answers",
             ));
         }
-        driver::leave(paths, &message, None, None).map_err(|error| open_problem(&error))
+        driver::leave(paths, &message, None).map_err(|error| open_problem(&error))
     });
     match left.await?.0 {
         LeaveOutcome::Queued { id, plan, rules } => Ok(Json(CommandResult::without_record(queued_message_in_words(
@@ -125,9 +125,8 @@ async fn answer(
         LeaveOutcome::Confirmed => Ok(Json(CommandResult::without_record(
             tests_confirmed_in_words().to_owned(),
         ))),
-        LeaveOutcome::Posted { text } => Ok(Json(CommandResult::without_record(text))),
         LeaveOutcome::NoRun => Err(ApiProblem::not_found("there is no such run")),
-        LeaveOutcome::NotPosted { why } | LeaveOutcome::Refused { why } => Err(ApiProblem::conflict(why)),
+        LeaveOutcome::Refused { why } => Err(ApiProblem::conflict(why)),
     }
 }
 

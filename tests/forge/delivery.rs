@@ -377,3 +377,23 @@ fn latest(shop: &Shop) -> String {
     names.sort();
     names.pop().expect("a batch")
 }
+
+#[test]
+fn doctor_asks_the_forge_if_pull_requests_are_opened_there() {
+    let Some(shop) = Shop::new(WORKER) else { return };
+    let directory = shop.sandbox.config().join("ralph");
+    fs::create_dir_all(&directory).unwrap();
+    let doctor = |settings: &str| {
+        fs::write(directory.join("config.json"), settings).unwrap();
+        shop.ralph("doctor --format json").run(SOON).stdout
+    };
+    assert!(!doctor("{}").contains("\"forge\""));
+    let delivers = r#"{ "deliver": "pr" }"#;
+    let said = doctor(delivers);
+    assert!(
+        said.contains("github.com/team/shop answers, with the branch main"),
+        "{said}"
+    );
+    shop.log_in("expired");
+    assert!(doctor(delivers).contains("gh auth refresh --hostname github.com"));
+}

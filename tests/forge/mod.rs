@@ -2,7 +2,6 @@
 
 mod delivery;
 mod faults;
-mod posts;
 mod stand_in;
 mod taking;
 

@@ -61,8 +61,6 @@ pub enum Fault {
 #[derive(Default)]
 struct ForgeState {
     issues: BTreeMap<u64, Value>,
-    /// Comments on issues and pull requests, with the number of each.
-    comments: Vec<(u64, Value)>,
     pulls: Vec<Pull>,
     logs: BTreeMap<u64, String>,
     /// Faults of the next requests whose line contains the text.
@@ -132,22 +130,6 @@ impl ForgeStandIn {
             "html_url": format!("https://github.com/team/shop/issues/{number}"),
         });
         locked(&self.state).issues.insert(number, issue);
-    }
-
-    /// The issues that were opened by requests.
-    pub fn opened(&self) -> Vec<Value> {
-        let state = locked(&self.state);
-        let opened = state.issues.values().filter(|issue| issue["user"]["login"] == "me");
-        opened.cloned().collect()
-    }
-
-    /// The texts of the comments on an issue or a pull request.
-    pub fn comments_on(&self, number: u64) -> Vec<String> {
-        let state = locked(&self.state);
-        let of_it = state.comments.iter().filter(|(on, _)| *on == number);
-        of_it
-            .map(|(_, comment)| comment["body"].as_str().unwrap().to_owned())
-            .collect()
     }
 
     pub fn is_closed(&self, issue: u64) -> bool {
@@ -460,37 +442,9 @@ fn respond(state: &mut ForgeState, bare: &Path, request: &ForgeRequest) -> Forge
                 labels.any(|known| known["name"] == label)
             };
             let found = state.issues.values().rev();
-            let is_any = parameter("state").as_deref() == Some("all");
-            let found = found.filter(|issue| is_any || issue["state"] == "open");
+            let found = found.filter(|issue| issue["state"] == "open");
             let found = found.filter(|issue| wanted.iter().all(|label| has(issue, label)));
             paged(found.cloned().collect())
-        }
-        ("POST", ["issues"]) => {
-            state.next += 1;
-            let number = state.next;
-            let labels = request.body["labels"].as_array().into_iter().flatten();
-            let labels: Vec<Value> = labels.map(|label| json!({"name": label})).collect();
-            let issue = json!({
-                "number": number, "title": request.body["title"], "body": request.body["body"], "state": "open", "labels": labels,
-                "user": {"login": "me"}, "html_url": format!("https://github.com/team/shop/issues/{number}"),
-            });
-            state.issues.insert(number, issue.clone());
-            (201, String::new(), issue.to_string())
-        }
-        (method @ ("GET" | "POST"), ["issues", on, "comments"]) => {
-            let on = on.parse().unwrap_or_default();
-            if !state.issues.contains_key(&on) && !state.pulls.iter().any(|pull| pull.number == on) {
-                return missing();
-            }
-            if method == "GET" {
-                let found = state.comments.iter().filter(|(of, _)| *of == on);
-                return paged(found.map(|(_, comment)| comment.clone()).collect());
-            }
-            state.next += 1;
-            let url = format!("https://github.com/team/shop/issues/{on}#issuecomment-{}", state.next);
-            let comment = json!({"body": request.body["body"], "html_url": url, "user": {"login": "me"}});
-            state.comments.push((on, comment.clone()));
-            (201, String::new(), comment.to_string())
         }
         ("GET", ["issues", number]) => {
             let found = number.parse().ok().and_then(|number: u64| state.issues.get(&number));

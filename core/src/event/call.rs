@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{CommentAnswer, ForgePost, List, Missing, Question, REASONS, Text};
+use super::{CommentAnswer, List, Missing, Question, REASONS, Text};
 
 /// A call of one of ralph's tools that has an effect beyond its reply.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,12 +34,6 @@ pub enum AgentCall {
     TestsChanged { why: Text },
     /// The agent found work that is not in the plan.
     Proposed { task: Text },
-    /// The agent proposed an issue or a comment for the forge.
-    PostProposed {
-        /// The number that a decision refers to.
-        ask: u32,
-        post: Box<ForgePost>,
-    },
     /// The agent gave a reason for leaving commented lines as they are.
     CommentAnswered { answer: CommentAnswer },
 }

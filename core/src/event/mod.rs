@@ -23,7 +23,6 @@ mod notice;
 mod permission;
 mod plan;
 mod plan_change;
-mod post;
 mod proof;
 mod question;
 mod repository;
@@ -76,10 +75,6 @@ pub use permission::{
 };
 pub use plan::{PlanSnapshot, PlanStep, PlanTask, TaskSettings, step_name};
 pub use plan_change::{LineShift, PlanChange, ReplacedTasks};
-pub use post::{
-    CommentTargets, ForgePost, POST_CAP_BYTES, POST_LABELS, POST_TITLE_CAP_BYTES, PostDecider, PostRefusal, PostResult,
-    PostRule, PostRules,
-};
 pub use proof::Proof;
 pub use question::{AnswerPlace, AnsweredAsk, Choice, Question};
 pub use repository::{Checkpoint, HeadPlace, IterationCommit, LossKind, LostRepository, StashEntry};
@@ -450,30 +445,6 @@ pub enum Event {
         iteration: u32,
         changes: List<GuardedChange>,
         by: ConfirmedBy,
-    },
-    /// An issue or a comment that an agent proposed was let through or refused. ralph posts it if it was let through.
-    PostDecided {
-        /// The number of the proposal, as of a question.
-        ask: u32,
-        allowed: bool,
-        by: PostDecider,
-        /// The user's reason.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        why: Option<Text>,
-    },
-    /// A proposed issue or comment is on the forge.
-    PostMade {
-        ask: u32,
-        /// The number of the new issue, or of what was commented on.
-        number: u64,
-        url: Text,
-    },
-    /// A proposed issue or comment is not on the forge yet.
-    PostFailed {
-        ask: u32,
-        why: Text,
-        /// Whether ralph tries again by itself.
-        waits: bool,
     },
     /// The goals were run with small mutations of the code that tests should detect.
     MutantsTried {

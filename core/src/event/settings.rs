@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     BackgroundLimits, Bite, DenialLimits, Goal, GoalsWhen, Headroom, Hooks, KnownFailures, Limits, PermissionMode,
-    PostRules, Proof, RememberedRule, Waiting,
+    Proof, RememberedRule, Waiting,
 };
 
 /// The settings of a run, fixed at its start: an agent that edits the configuration does not change them.
@@ -53,9 +53,6 @@ pub struct Settings {
     #[serde(default, skip_serializing_if = "PermissionMode::is_auto")]
     pub permission_mode: PermissionMode,
     pub background: BackgroundLimits,
-    /// Rules for posts on the forge that agents propose.
-    #[serde(default, skip_serializing_if = "PostRules::is_off")]
-    pub posts: PostRules,
     #[serde(default, skip_serializing_if = "Hooks::is_none")]
     pub hooks: Hooks,
     /// Rules that answers in earlier runs added.

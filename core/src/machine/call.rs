@@ -4,7 +4,7 @@ use crate::event::{AgentCall, Delivery, Event, Missing, PlanSnapshot, Tail};
 
 use super::{
     decision::{StepDecision, is_running},
-    gate, posts,
+    gate,
     state::LoopState,
 };
 
@@ -18,15 +18,6 @@ pub(super) fn called(decision: &mut StepDecision, iteration: u32, call: &AgentCa
     let is_author = decision.state.view.role.is_work();
     if !is_author || !is_running(&decision.state, iteration) || calls.count_now >= CALLS || calls.count >= CALLS_OF_RUN
     {
-        return;
-    }
-    if let AgentCall::PostProposed { post, .. } = call {
-        if let Some(decided) = posts::proposed(decision, post) {
-            let (ask, post) = (decision.state.view.permissions.asked + 1, post.clone());
-            let call = AgentCall::PostProposed { ask, post };
-            decision.push(Event::AgentCalled { iteration, call });
-            decided.into_iter().for_each(|decided| decision.push(decided));
-        }
         return;
     }
     let call = match call.clone() {

@@ -107,10 +107,6 @@ pub enum Effect {
         task: Option<Text>,
         question: Option<Text>,
     },
-    /// Post what an agent proposed, unless it is on the forge already.
-    Post {
-        ask: u32,
-    },
     /// End all background tasks.
     EndBackground {
         at_once: bool,
@@ -192,10 +188,6 @@ pub(super) fn effects(before: &StateBefore, after: &LoopState, input: &Input, no
             watch_time(&mut effects, after, now_ms);
         }
         _ => {}
-    }
-    if matches!(input, Input::Recover { .. }) {
-        let due = after.view.posts.iter().filter(|proposed| proposed.is_due());
-        effects.extend(due.map(|proposed| Effect::Post { ask: proposed.ask }));
     }
     if before.epoch != after.view.epoch || matches!(input, Input::Recover { .. }) {
         enter(&mut effects, before, after, now_ms);
@@ -332,7 +324,6 @@ pub(super) fn answer(event: &Event) -> Option<Effect> {
                 .cloned()
                 .collect(),
         }),
-        Event::PostDecided { ask, allowed: true, .. } => Some(Effect::Post { ask: *ask }),
         Event::RuleForgotten { rule } => Some(Effect::ForgetRule { rule: rule.clone() }),
         _ => None,
     }

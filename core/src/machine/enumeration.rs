@@ -42,8 +42,8 @@ fn starts_anything(effects: &[Effect]) -> bool {
         | Effect::AnswerQuestions { .. } => true,
         Effect::StartBackground { .. } => true,
         Effect::CancelBackground { .. } | Effect::EndBackground { .. } => false,
-        // A hook or a post may follow the end.
-        Effect::RunHook { .. } | Effect::Post { .. } => false,
+        // A hook may follow the end.
+        Effect::RunHook { .. } => false,
         Effect::RememberRules { .. } | Effect::ForgetRule { .. } => false,
         Effect::StopSession { .. } | Effect::EndGoals | Effect::RemovePauseFile | Effect::Finish => false,
     })

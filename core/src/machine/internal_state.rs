@@ -278,9 +278,6 @@ impl InternalState {
             | Event::GoalChecked { .. }
             | Event::TrialMade { .. }
             | Event::TestsQuestioned { .. }
-            | Event::PostDecided { .. }
-            | Event::PostMade { .. }
-            | Event::PostFailed { .. }
             | Event::MutantsTried { .. }
             | Event::EditsChecked { .. }
             | Event::ClaimJudged { .. }
@@ -370,7 +367,6 @@ impl InternalState {
             AgentCall::GoalsChecked { .. }
             | AgentCall::Asked { .. }
             | AgentCall::Proposed { .. }
-            | AgentCall::PostProposed { .. }
             | AgentCall::CommentAnswered { .. } => {}
         }
     }

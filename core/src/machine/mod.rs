@@ -35,7 +35,6 @@ mod order_tests;
 mod outcome;
 mod permission;
 mod policy;
-mod posts;
 mod question;
 mod review;
 mod reviewed;
@@ -76,8 +75,6 @@ mod permission_tests;
 #[cfg(test)]
 mod plan_tests;
 #[cfg(test)]
-mod post_tests;
-#[cfg(test)]
 mod question_tests;
 #[cfg(test)]
 mod review_tests;
@@ -104,7 +101,6 @@ pub use effect::{Effect, Timer, TimerKind};
 pub use feedback::Feedback;
 pub use gate::{goal_reasons, reachable_confidence};
 pub use internal_state::{InternalState, LastMessage};
-pub use posts::{post_decided, post_ended};
 pub use question::{LateAnswer, NoAnswer, late_answer, read as read_answer, tests_confirmed};
 pub use reviews::{ReviewSubject, Reviews};
 pub use state::{ClosedReason, LoopState};
@@ -116,7 +112,7 @@ use std::path::PathBuf;
 use crate::event::{
     AgentCall, AgentSignal, AgentStatus, BackgroundCommand, BackgroundProgress, BackgroundResult, Changes, Checkpoint,
     Claim, CommentAnswer, CommentPlace, Day, Elsewhere, GoalResult, IterationCommit, LostRepository, LowDisk, Notice,
-    PermissionRequest, PlacedComment, PlanSnapshot, PostResult, RequestedBy, Requester, ReviewAnswer, Ruling, Settings,
+    PermissionRequest, PlacedComment, PlanSnapshot, RequestedBy, Requester, ReviewAnswer, Ruling, Settings,
     Spent, SteeringId, TestsChange, Trial, TriedMutant, UnreadLines, UserCommand, WindowSample,
 };
 
@@ -150,11 +146,6 @@ pub enum Input {
     BackgroundEnded {
         number: u32,
         result: Box<BackgroundResult>,
-    },
-    /// An attempt to post what an agent proposed ended.
-    PostEnded {
-        ask: u32,
-        result: PostResult,
     },
     /// A hook ended.
     HookEnded {

@@ -25,8 +25,6 @@ pub enum NoAnswer {
     NoChoice { given: String, choices: Vec<String> },
     /// Only one choice may be selected.
     OnlyOne { choices: Vec<String> },
-    /// The proposal is let through or refused, and nothing else.
-    YesOrNo { title: String },
     /// The request is for a permission, not a question.
     NotAQuestion,
 }
@@ -74,11 +72,6 @@ pub fn late_answer(
         .into_iter()
         .find(|open| open.number() == number)
         .ok_or(None)?;
-    if let Some(post) = open.ask().filter(|ask| ask.is_about_post()) {
-        return Err(Some(NoAnswer::YesOrNo {
-            title: post.request.title.clone(),
-        }));
-    }
     let reading = match open.questions().is_empty() {
         false => read(open.questions(), answer).map_err(Some)?,
         true => match answer {

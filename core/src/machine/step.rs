@@ -20,7 +20,7 @@ use super::{
     gate,
     headroom::{self, Room},
     hooks::{self, HookContext},
-    permission, policy, posts, review, reviewed, session, settle,
+    permission, policy, review, reviewed, session, settle,
     state::LoopState,
     user::{self, SteeringAcceptance},
     warning,
@@ -49,7 +49,6 @@ pub fn step(state: LoopState, now_ms: u64, input: &Input) -> Step {
             // Background tasks are ended because the run is over.
             Input::BackgroundEnded { number, result } => background::ended(&mut decision, *number, result),
             Input::HookEnded { number, result } => hooks::ended(&mut decision, *number, result),
-            Input::PostEnded { ask, result } => posts::ended(&mut decision, *ask, result),
             _ => {}
         }
     } else {
@@ -73,12 +72,10 @@ fn decide(decision: &mut StepDecision, now_ms: u64, input: &Input) {
             day,
         } => {
             let goals_differ = decision.state.view.settings.goals != settings.goals;
-            let mut settings = settings.clone();
-            settings.posts = settings.posts.resumed(&decision.state.view.settings.posts);
             decision.push(Event::RunResumed {
                 pid: *pid,
                 ralph: env!("CARGO_PKG_VERSION").to_owned(),
-                settings,
+                settings: settings.clone(),
             });
             if goals_differ {
                 decision.notice(Notice::GoalsChanged);
@@ -93,7 +90,6 @@ fn decide(decision: &mut StepDecision, now_ms: u64, input: &Input) {
         Input::BackgroundProgressed { number, progress } => background::progressed(decision, *number, progress),
         Input::BackgroundEnded { number, result } => background::ended(decision, *number, result),
         Input::HookEnded { number, result } => hooks::ended(decision, *number, result),
-        Input::PostEnded { ask, result } => posts::ended(decision, *ask, result),
         Input::PauseFile { present } => user::pause_file(decision, now_ms, *present),
         Input::Prepared { iteration, result } => {
             if decision.state.view.phase == (Phase::Preparing { iteration: *iteration }) {

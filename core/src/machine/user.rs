@@ -12,7 +12,6 @@ use super::{
     comments::{self, comment_events},
     decision::{StepDecision, is_running},
     permission,
-    posts::post_decided,
     question::{late_answer, tests_confirmed},
     settle,
 };
@@ -60,10 +59,7 @@ pub(super) fn apply_command(decision: &mut StepDecision, now_ms: u64, command: &
                     }
                 }
                 false => {
-                    let view = &decision.state.view;
-                    if let Some(decided) = post_decided(view, *ask, answer, *at, false) {
-                        decision.push(decided);
-                    } else if let Some(confirmed) = tests_confirmed(&decision.state.view, *ask, answer, *at) {
+                    if let Some(confirmed) = tests_confirmed(&decision.state.view, *ask, answer, *at) {
                         decision.push(confirmed);
                     } else if let Ok(late) = late_answer(&decision.state.view, *ask, answer, *at) {
                         if let Some(added) = late.added {
@@ -129,13 +125,11 @@ fn answer_delivery(view: &RunView, ask: u32) -> SteeringKind {
 
 /// Reopens an ended run for a message or an answer, unless it is closed for good. No other command does.
 pub(super) fn reopen(decision: &mut StepDecision, now_ms: u64, command: &UserCommand, by: RequestedBy) {
-    // Neither tests that are confirmed nor posts that are decided on need another iteration.
-    if let UserCommand::Answer { ask, answer, at } = command {
-        let view = &decision.state.view;
-        let decided = post_decided(view, *ask, answer, *at, false);
-        if let Some(decided) = decided.or_else(|| tests_confirmed(view, *ask, answer, *at)) {
-            return decision.push(decided);
-        }
+    // Tests that are confirmed need no other iteration.
+    if let UserCommand::Answer { ask, answer, at } = command
+        && let Some(confirmed) = tests_confirmed(&decision.state.view, *ask, answer, *at)
+    {
+        return decision.push(confirmed);
     }
     let (kind, text, answers, added) = match command {
         UserCommand::Steer { kind, text } => (*kind, text.clone(), None, None),

@@ -6,9 +6,7 @@
 use std::collections::{VecDeque, vec_deque};
 
 use super::RunView;
-use crate::event::{
-    AgentCall, ConfirmedBy, Decider, Event, PermissionRequest, PostDecider, Record, RuleScope, SteeringId,
-};
+use crate::event::{AgentCall, ConfirmedBy, Decider, Event, PermissionRequest, Record, RuleScope, SteeringId};
 
 /// Maximum number of entries. Older ones are in the journal only.
 const ENTRIES: usize = 10_000;
@@ -156,7 +154,7 @@ impl Asks {
             }
             Event::AgentCalled {
                 iteration,
-                call: AgentCall::Asked { ask, .. } | AgentCall::PostProposed { ask, .. },
+                call: AgentCall::Asked { ask, .. },
             }
             | Event::TestsQuestioned { iteration, ask, .. } => {
                 let asked = view.permissions.unanswered.iter().find(|known| known.number == *ask);
@@ -180,29 +178,6 @@ impl Asks {
                         message: None,
                         waited_ms: 0,
                     });
-                }
-            }
-            Event::PostDecided { ask, allowed, by, why } => {
-                let by = match by {
-                    PostDecider::User { at } => Decider::User { at: *at },
-                    PostDecider::Settings => Decider::Rule {
-                        rule: "allow".to_owned(),
-                        origin: "forge".to_owned(),
-                    },
-                };
-                if let Some(entry) = self.numbered(*ask) {
-                    entry.end = Some(AskEnd::Decided {
-                        allowed: *allowed,
-                        by,
-                        message: why.as_ref().map(ToString::to_string),
-                        waited_ms: 0,
-                    });
-                }
-            }
-            // It can be let through once more.
-            Event::PostFailed { ask, waits: false, .. } => {
-                if let Some(entry) = self.numbered(*ask) {
-                    entry.end = Some(AskEnd::Unanswered);
                 }
             }
             Event::RulesAdded { ask, scope, rules, .. } => {
@@ -335,7 +310,7 @@ impl AskSubject {
 mod tests {
     use super::*;
     use crate::{
-        event::{AnswerPlace, AnsweredAsk, AskId, Choice, ForgePost, Question, SteeringKind, TestsChange},
+        event::{AnswerPlace, AnsweredAsk, AskId, Choice, Question, SteeringKind, TestsChange},
         testing::{iteration_ended, iteration_started, permission_asked, permission_decided, question_asked},
     };
 
@@ -427,16 +402,6 @@ mod tests {
         found.expect("a listed question")
     }
 
-    /// A decision of the user that nothing waited for.
-    fn decided_by_user(allowed: bool, message: Option<&str>) -> Option<AskEnd> {
-        Some(AskEnd::Decided {
-            allowed,
-            by: Decider::User { at: AT },
-            message: message.map(str::to_owned),
-            waited_ms: 0,
-        })
-    }
-
     fn called(call: AgentCall) -> Event {
         Event::AgentCalled { iteration: 3, call }
     }
@@ -447,12 +412,6 @@ mod tests {
             ..Question::default()
         });
         called(AgentCall::Asked { ask, question })
-    }
-
-    fn post_proposed(ask: u32) -> Event {
-        let body = "It is fixed.".into();
-        let post = Box::new(ForgePost::Comment { number: 42, body });
-        called(AgentCall::PostProposed { ask, post })
     }
 
     fn tests_questioned(ask: u32) -> Event {
@@ -509,7 +468,6 @@ mod tests {
             asked_by_tool(1, "tabs?"),
             asked_by_tool(2, "spaces?"),
             tests_questioned(3),
-            post_proposed(4),
         ]);
         let listed: Vec<_> = asks
             .iter()
@@ -524,7 +482,6 @@ mod tests {
                 (Some(1), "tabs?", false),
                 (Some(2), "spaces?", false),
                 (Some(3), "accept the changed tests? ", true),
-                (Some(4), "post this comment on #42 of the forge?", false),
             ]
         );
         assert!(asks.iter().all(|entry| entry.end == Some(AskEnd::Unanswered)));
@@ -548,42 +505,13 @@ mod tests {
         let by_user = confirmed(ConfirmedBy::User { at: AT, ask: 2 });
         let asks = listed([asked_by_tool(1, "tabs?"), tests_questioned(2), by_user]);
         assert_eq!(entry(&asks, 1).end, Some(AskEnd::Unanswered));
-        assert_eq!(entry(&asks, 2).end, decided_by_user(true, None));
-    }
-
-    #[test]
-    fn a_decision_on_a_post_is_listed_until_the_post_fails() {
-        let decided = |allowed, by, why: Option<&str>| Event::PostDecided {
-            ask: 1,
-            allowed,
-            by,
-            why: why.map(Into::into),
+        let accepted = AskEnd::Decided {
+            allowed: true,
+            by: Decider::User { at: AT },
+            message: None,
+            waited_ms: 0,
         };
-        let failed = |waits| Event::PostFailed {
-            ask: 1,
-            why: "no token".into(),
-            waits,
-        };
-        let end = |events: &[Event]| {
-            let before = [post_proposed(1), asked_by_tool(2, "tabs?")];
-            let asks = listed(before.into_iter().chain(events.iter().cloned()));
-            assert_eq!(entry(&asks, 2).end, Some(AskEnd::Unanswered));
-            entry(&asks, 1).end.clone()
-        };
-        let by_user = PostDecider::User { at: AT };
-        let refused = decided(false, by_user, Some("a duplicate"));
-        assert_eq!(end(&[refused]), decided_by_user(false, Some("a duplicate")));
-        let allowed = decided(true, by_user, None);
-        assert_eq!(end(&[allowed.clone(), failed(true)]), decided_by_user(true, None));
-        assert_eq!(end(&[allowed, failed(false)]), Some(AskEnd::Unanswered));
-        let by_settings = end(&[decided(true, PostDecider::Settings, None)]);
-        assert!(
-            matches!(
-                &by_settings,
-                Some(AskEnd::Decided { allowed: true, by: Decider::Rule { origin, .. }, .. }) if origin == "forge"
-            ),
-            "{by_settings:?}"
-        );
+        assert_eq!(entry(&asks, 2).end, Some(accepted));
     }
 
     #[test]

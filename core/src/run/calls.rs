@@ -51,7 +51,6 @@ impl Calls {
                     | AgentCall::Blocked { .. }
                     | AgentCall::Asked { .. }
                     | AgentCall::CommentAnswered { .. }
-                    | AgentCall::PostProposed { .. }
                     | AgentCall::TestsChanged { .. } => {}
                 }
             }

@@ -25,7 +25,6 @@ mod iterations;
 mod message;
 mod permission;
 mod phase;
-mod posts;
 mod recent;
 mod sandbox;
 mod shared;
@@ -60,10 +59,9 @@ pub use iteration::{Assessment, Iteration};
 pub use iterations::Iterations;
 pub use message::{Delivered, Message, MessageState, is_message_left};
 pub use permission::{
-    AddedRule, AnsweredQuestions, Ask, Decided, DeniedThing, OpenAsk, Permissions, TESTS, is_about_post, is_about_tests,
+    AddedRule, AnsweredQuestions, Ask, Decided, DeniedThing, OpenAsk, Permissions, TESTS, is_about_tests,
 };
 pub use phase::{ActiveSession, End, Phase};
-pub use posts::{PostState, Posts, ProposedPost};
 pub use recent::Recent;
 pub use sandbox::SandboxState;
 pub use shared::Shared;

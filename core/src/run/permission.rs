@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Block, ProposedPost, Recent};
+use super::{Block, Recent};
 use crate::event::{
-    AgentCall, AskId, CancelReason, Decider, Event, ForgePost, Offer, Outcome, PermissionMode, PermissionRequest,
-    PostRules, Question, RememberedRule, RuleScope, RunId, TestsChange, ToolKind,
+    AgentCall, AskId, CancelReason, Decider, Event, Offer, Outcome, PermissionMode, PermissionRequest, Question,
+    RememberedRule, RuleScope, RunId, TestsChange, ToolKind,
 };
 
 const DECISIONS: usize = 1_000;
@@ -23,9 +23,6 @@ const TICKET: &str = "ticket/";
 pub const TESTS: &str = "tests";
 /// Prefix of the id of the question whether changed tests are accepted.
 const OF_TESTS: &str = "ticket/tests/";
-
-/// Prefix of the id of the question whether a proposed post is let through.
-const OF_POSTS: &str = "ticket/post/";
 
 /// The permissions of a run.
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
@@ -162,55 +159,9 @@ impl Ask {
         }
     }
 
-    /// Creates the question whether a proposed post is let through.
-    pub(super) fn about_post(proposed: &ProposedPost, rules: &PostRules) -> Self {
-        let place = rules.repository.as_deref().unwrap_or("the forge");
-        let (tool, title) = match &*proposed.post {
-            ForgePost::Issue { title, labels, .. } => {
-                let labels = match labels.is_empty() {
-                    true => String::new(),
-                    false => format!(" ({})", labels.join(", ")),
-                };
-                let before = match &*rules.title_prefix {
-                    "" => String::new(),
-                    prefix => format!("{prefix} "),
-                };
-                let title = format!("post this issue on {place}? {before}{title}{labels}");
-                ("propose_issue", title)
-            }
-            ForgePost::Comment { number, .. } => {
-                ("propose_comment", format!("post this comment on #{number} of {place}?"))
-            }
-        };
-        let request = PermissionRequest {
-            id: AskId(format!("{OF_POSTS}{}", proposed.ask)),
-            call: None,
-            tool: tool.to_owned(),
-            kind: ToolKind::Other,
-            title,
-            reason: proposed.trouble().map(|why| format!("not posted yet: {why}")),
-            command: None,
-            paths: Vec::new(),
-            url: None,
-            diff: Some(proposed.post.body().to_owned()),
-            questions: Vec::new(),
-        };
-        Self::ticket(proposed.ask, proposed.iteration, proposed.at_ms, request)
-    }
-
     /// Whether it asks to accept changed tests.
     pub fn is_about_tests(&self) -> bool {
         is_about_tests(&self.request)
-    }
-
-    /// Whether it asks to let a proposed post through.
-    pub fn is_about_post(&self) -> bool {
-        is_about_post(&self.request)
-    }
-
-    /// Whether its answer is a decision that no agent waits for and no prompt delivers.
-    pub fn is_decision(&self) -> bool {
-        self.is_about_tests() || self.is_about_post()
     }
 
     fn outlives_its_iteration(&self) -> bool {
@@ -221,11 +172,6 @@ impl Ask {
 /// Whether a request asks to accept changed tests.
 pub fn is_about_tests(request: &PermissionRequest) -> bool {
     request.id.0.starts_with(OF_TESTS)
-}
-
-/// Whether a request asks to let a proposed post through.
-pub fn is_about_post(request: &PermissionRequest) -> bool {
-    request.id.0.starts_with(OF_POSTS)
 }
 
 impl<'v> OpenAsk<'v> {
@@ -254,7 +200,7 @@ impl<'v> OpenAsk<'v> {
         match self {
             OpenAsk::Blocks(block) => block.question.clone(),
             OpenAsk::Waits(ask) | OpenAsk::Missed(ask) => match &ask.request.questions[..] {
-                [] if ask.is_decision() => ask.request.title.clone(),
+                [] if ask.is_about_tests() => ask.request.title.clone(),
                 [] => format!("{}: {}", ask.request.tool, ask.request.title),
                 questions => {
                     let texts = questions.iter().map(|question| question.text.as_str());
@@ -487,11 +433,6 @@ impl Permissions {
         self.unanswered.iter().find(|ask| ask.is_about_tests())
     }
 
-    /// The open questions whose answers are decisions, oldest first.
-    pub fn decisions_open(&self) -> impl Iterator<Item = &Ask> {
-        self.unanswered.iter().filter(|ask| ask.is_decision())
-    }
-
     /// How often the request was denied in the running iteration.
     pub fn times_denied(&self, tool: &str, title: &str) -> u32 {
         let same = |thing: &&DeniedThing| thing.tool == tool && thing.title == title;
@@ -517,13 +458,6 @@ impl Permissions {
     pub(super) fn next_number(&mut self) -> u32 {
         self.asked += 1;
         self.asked
-    }
-
-    /// Opens a question that the agent does not wait for.
-    pub(super) fn put(&mut self, question: Ask) {
-        self.asked = self.asked.max(question.number);
-        self.unanswered.push(question);
-        self.unanswered.sort_by_key(|ask| ask.number);
     }
 
     /// Stores a question that was not answered in time.

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Ask, Background, Block, Breaker, Calls, ChangedTests, Clock, Comments, Delivered, EditChecks, End, GoalState,
-    GoalStatus, HookRuns, Incidents, Iterations, Message, Observation, OpenAsk, Permissions, Phase, Posts,
-    SandboxState, Shared, Spending, StopAsked, Task, Tool, Work, head, stashes,
+    GoalStatus, HookRuns, Incidents, Iterations, Message, Observation, OpenAsk, Permissions, Phase, SandboxState,
+    Shared, Spending, StopAsked, Task, Tool, Work, head, stashes,
     task::{failed_tests, tasks},
     tool,
 };
@@ -87,9 +87,6 @@ pub struct RunView {
     pub permissions: Permissions,
     /// The agents' calls of ralph's own tools.
     pub calls: Calls,
-    /// Issues and comments that agents proposed for the forge.
-    #[serde(default, skip_serializing_if = "Posts::is_empty")]
-    pub posts: Posts,
     /// Tests that agents changed on purpose.
     pub changed_tests: ChangedTests,
     /// The goals that were run after edits.
@@ -145,7 +142,6 @@ impl RunView {
             .apply(at_ms, &self.phase, &self.settings.limits.per_day, event);
         self.calls.apply(event);
         self.comments.apply(self.role.is_work(), event);
-        self.follow_post(at_ms, event);
         self.changed_tests.apply(event);
         self.edit_checks.apply(event);
         self.background.apply(at_ms, event);
@@ -356,9 +352,6 @@ impl RunView {
             | Event::RuleForgotten { .. }
             | Event::PermissionModeChanged { .. }
             | Event::TestsQuestioned { .. }
-            | Event::PostDecided { .. }
-            | Event::PostMade { .. }
-            | Event::PostFailed { .. }
             | Event::CompletionDenied { .. }
             | Event::BackgroundStarted { .. }
             | Event::BackgroundProgressed { .. }
@@ -467,10 +460,10 @@ impl RunView {
         }
     }
 
-    /// Takes an ordinary message as a reply to every blocked task. It decides neither on tests nor on proposed posts.
+    /// Takes an ordinary message as a reply to every blocked task. It does not decide on tests.
     fn reply_to_all(&mut self) {
         self.blocks.clear();
-        self.permissions.unanswered.retain(Ask::is_decision);
+        self.permissions.unanswered.retain(Ask::is_about_tests);
     }
 
     /// Returns to the idle phase after an end. A new message resets the counts of the breaker; a plain continuation
@@ -576,18 +569,6 @@ impl RunView {
     pub fn running_goals(&self) -> impl Iterator<Item = &Goal> {
         let states = self.settings.goals.iter().zip(&self.goals);
         states.filter_map(|(goal, status)| matches!(status.state, GoalState::Running).then_some(goal))
-    }
-
-    /// Applies an event to the proposed posts, and opens or closes their questions.
-    fn follow_post(&mut self, at_ms: u64, event: &Event) {
-        for ask in self.posts.apply(at_ms, event) {
-            self.permissions.close(ask);
-            let proposed = self.posts.numbered(ask).filter(|proposed| proposed.is_open());
-            if let Some(proposed) = proposed {
-                let question = Ask::about_post(proposed, &self.settings.posts);
-                self.permissions.put(question);
-            }
-        }
     }
 
     fn set_goal(&mut self, name: &str, state: GoalState) {

@@ -5,7 +5,6 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use jiff::Timestamp;
 use ralph_system::{
     os::now_ms,
     proc::{
@@ -18,7 +17,6 @@ use serde_json::{Value, json};
 use super::{
     ForgeError, ForgeProgram, ForgeRepository, Issue, RequestState,
     answer::{body, data, json as parsed},
-    post::has_mark,
     request::QUERY,
     request_text::{MARK, closed_issue},
 };
@@ -30,8 +28,6 @@ const ANSWER_BYTES: usize = 32 << 20;
 /// Entries of a page of a list, and most pages that are read.
 const PAGE: usize = 100;
 const PAGES: usize = 10;
-/// Maximum time by which the clock of the forge is behind the one here.
-const CLOCKS_DIFFER_MS: u64 = 60 * 60 * 1_000;
 /// Most characters of a log's end.
 const LOG: usize = 2_000;
 
@@ -52,14 +48,6 @@ pub struct OpenRequest {
     pub number: u64,
     pub url: String,
     pub body: String,
-}
-
-/// An issue or a comment that exists.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Posted {
-    /// The number of the issue, or of what was commented on.
-    pub number: u64,
-    pub url: String,
 }
 
 /// A forge, and one repository on it.
@@ -240,53 +228,6 @@ impl Forge {
         Ok(())
     }
 
-    /// Opens an issue, unless one has the mark. It was opened after `since_ms`, if it was.
-    ///
-    /// # Errors
-    /// [`ForgeError`]
-    pub fn post_issue(
-        &self,
-        (title, body): (&str, &str),
-        labels: &[&str],
-        (mark, since_ms): (&str, u64),
-    ) -> Result<Posted, ForgeError> {
-        let list = "/issues?state=all&sort=created&direction=desc";
-        let made = match self.find_post(list, "list of issues", (mark, since_ms))? {
-            Some(found) => found,
-            None => {
-                let input = json!({"title": title, "body": body, "labels": labels});
-                self.send("POST", &self.path("/issues"), &input, "issues")?
-            }
-        };
-        let number = made["number"].as_u64();
-        let posted = number.and_then(|number| posted(&made, number));
-        posted.ok_or_else(|| self.unexpected("an issue"))
-    }
-
-    /// Comments on an issue or a pull request, unless a comment there has the mark. It was made after `since_ms`, if it was.
-    ///
-    /// # Errors
-    /// [`ForgeError`]
-    pub fn post_comment(&self, number: u64, body: &str, known: (&str, u64)) -> Result<Posted, ForgeError> {
-        let path = format!("/issues/{number}/comments");
-        let what = format!("issue or pull request {number}");
-        let made = match self.find_post(&format!("{path}?sort=created"), &what, known)? {
-            Some(found) => found,
-            None => self.send("POST", &self.path(&path), &json!({"body": body}), &what)?,
-        };
-        posted(&made, number).ok_or_else(|| self.unexpected("a comment"))
-    }
-
-    /// Finds what was posted with a mark among what has changed since then.
-    fn find_post(&self, list: &str, what: &str, (mark, since_ms): (&str, u64)) -> Result<Option<Value>, ForgeError> {
-        let since = (since_ms.saturating_sub(CLOCKS_DIFFER_MS) / 1000).cast_signed();
-        let since = Timestamp::from_second(since).map_or_else(|_| String::new(), |since| since.to_string());
-        let path = self.path(&format!("{list}&since={}", encoded(&since)));
-        let found = self.pages(&path, what)?;
-        let is_it = |value: &Value| value["body"].as_str().is_some_and(|body| has_mark(body, mark));
-        Ok(found.into_iter().find(is_it))
-    }
-
     /// Returns the entries of a list, page after page: those of the first [`PAGES`].
     fn pages(&self, path: &str, what: &str) -> Result<Vec<Value>, ForgeError> {
         let mut all = Vec::new();
@@ -391,12 +332,6 @@ fn open_request(value: &Value) -> Option<OpenRequest> {
         url: ralph_text::one_line(value["html_url"].as_str()?),
         body: value["body"].as_str().unwrap_or_default().replace("\r\n", "\n"),
     })
-}
-
-/// Reads what was posted.
-fn posted(value: &Value, number: u64) -> Option<Posted> {
-    let url = ralph_text::one_line(value["html_url"].as_str()?);
-    Some(Posted { number, url })
 }
 
 /// The list of open issues, as a path below the repository.

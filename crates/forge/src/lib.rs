@@ -13,15 +13,13 @@ mod answer;
 mod client;
 mod issue;
 mod issue_plan;
-mod post;
 mod request;
 mod request_text;
 
 pub use address::{AddressError, ForgeProgram, ForgeRepository};
 pub use answer::{ForgeError, Retry};
-pub use client::{Forge, IssueFilter, OpenRequest, Posted};
+pub use client::{Forge, IssueFilter, OpenRequest};
 pub use issue::Issue;
 pub use issue_plan::{IssueReference, issue_plan, issue_reference, names_issue};
-pub use post::{has_key, post_body, post_mark, post_title};
 pub use request::{CheckState, FailedRun, RequestState, Reviewed, ReviewedThread};
 pub use request_text::{RequestFacts, marker, request_body, request_title, thread_answer};

@@ -7,10 +7,7 @@ use ralph_core::{
     run::RunView,
 };
 
-use super::{
-    permission::{answers_in_words, asked_in_words, decider_in_words},
-    post::proposed_post_in_words,
-};
+use super::permission::{answers_in_words, asked_in_words, decider_in_words};
 
 /// Describes how a question was settled that cannot be answered any more, and who settled it where.
 pub fn late_answer_in_words(view: &RunView, ask: u32) -> String {
@@ -31,9 +28,6 @@ pub fn late_answer_in_words(view: &RunView, ask: u32) -> String {
         let by = place_of_decision(&decided.by);
         let what = asked_in_words(&decided.tool, &decided.title);
         return format!("question {ask} was {word} {by}{}: {what}", saying(&decided.message));
-    }
-    if let Some(proposed) = view.posts.numbered(ask) {
-        return proposed_post_in_words(proposed);
     }
     let mut messages = view.messages.iter().rev();
     if let Some((message, at)) =

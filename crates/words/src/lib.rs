@@ -26,7 +26,6 @@ mod notice;
 mod permission;
 mod phase;
 mod place;
-mod post;
 mod problem;
 pub mod prompt;
 mod repository;
@@ -85,7 +84,6 @@ pub use permission::{
 pub use permission::{because_in_words, decision_in_words};
 pub use phase::{phase_headline, phase_in_words, phase_word, tool_in_words};
 pub use place::{lacking_in_words, place_in_words};
-pub use post::{post_decided_in_words, post_in_words, post_refusal_in_words, proposed_post_in_words};
 pub use problem::reported_problem;
 pub use problem::{exit_in_words, problem_in_words, problem_kind_in_words};
 pub use repository::{head_in_words, lost_repository_in_words, stash_left_in_words, way_back_in_words};

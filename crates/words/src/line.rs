@@ -2,7 +2,7 @@
 
 use ralph_core::event::{
     AgentCall, AgentSignal, BreakerState, Claim, CommentAuthor, ConfirmedBy, Decider, Delivery, Denial, Event,
-    GoalResult, Level, PausedBy, PostDecider, RequestedBy, Role, SteeringKind, StopRequest, UnreadLines, WaitEnd,
+    GoalResult, Level, PausedBy, RequestedBy, Role, SteeringKind, StopRequest, UnreadLines, WaitEnd,
 };
 use serde::Serialize;
 
@@ -18,7 +18,6 @@ use super::{
     notice::worker,
     notice_in_words, noticed_mutants, outcome_in_words,
     permission::{answered, asked_in_words, decided, mode_in_words, scope_in_words},
-    post::{post_decision_in_words, post_in_words},
     problem::cancel_reason,
     review::logged_review,
     role_in_words, short_duration, status_in_words, trial_in_words, without_work,
@@ -217,21 +216,6 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<EventLine>
                 ),
             ),
         },
-        Event::PostDecided { ask, allowed, by, why } => {
-            let tone = match by {
-                PostDecider::User { .. } => Tone::User,
-                PostDecider::Settings => Tone::Note,
-            };
-            line(tone, post_decision_in_words(*ask, *allowed, *by, why.as_deref()))
-        }
-        Event::PostMade { ask, url, .. } => line(Tone::Good, format!("proposal {ask} is posted: {url}")),
-        Event::PostFailed { ask, why, waits: true } => {
-            line(Tone::Wait, format!("proposal {ask} waits for the forge: {why}"))
-        }
-        Event::PostFailed { ask, why, .. } => line(
-            Tone::Bad,
-            format!("proposal {ask} is not posted: {why}; `ralph answer {ask} yes` tries again"),
-        ),
         Event::MutantsTried { mutants, .. } => {
             let tone = match (noticed_mutants(mutants), without_work(mutants)) {
                 ((1.., _), _) | ((0, 0), Some(_)) => Tone::Note,
@@ -470,7 +454,6 @@ fn narrate_call(call: &AgentCall) -> Option<EventLine> {
             Tone::Note,
             format!("the agent answers comment {}: {}", answer.comment, answer.reason),
         ),
-        AgentCall::PostProposed { ask, post } => line(Tone::Bad, format!("proposal {ask}: {}", post_in_words(post))),
         AgentCall::Proposed { task } => line(Tone::Note, format!("the agent proposes a task: {task}")),
     }
 }

@@ -193,7 +193,6 @@ pub fn no_answer_in_words(ask: u32, why: &NoAnswer) -> String {
             format!("`{given}` is not a choice of question {ask}: {}", listed(choices))
         }
         NoAnswer::OnlyOne { choices } => format!("question {ask} needs one of its choices: {}", listed(choices)),
-        NoAnswer::YesOrNo { title } => format!("{title} `ralph answer {ask} yes`, or `no` with the reason"),
         NoAnswer::NotAQuestion => format!("question {ask} asks for permission: `yes` or `no`"),
     }
 }

@@ -31,8 +31,6 @@ pub enum ToolRefusal {
     NoSuchTicket { ticket: u32 },
     Ended,
     ProposalsOff,
-    PostsOff,
-    KeyInText,
     NoGoals,
     NoSuchComment { comment: u32 },
 }
@@ -54,11 +52,6 @@ pub fn tool_refusal_in_words(why: ToolRefusal) -> String {
         ToolRefusal::Ended => "the session has ended".to_owned(),
         ToolRefusal::ProposalsOff => {
             "proposals are off in this run: leave a note with the task in the plan instead".to_owned()
-        }
-        ToolRefusal::PostsOff => "this run posts nothing of this kind on a forge: say it in your last message instead".to_owned(),
-        ToolRefusal::KeyInText => {
-            "the text has what looks like a key or a password, so it is not recorded: leave that out, and call the tool again"
-                .to_owned()
         }
         ToolRefusal::NoSuchComment { comment } => format!("no comment {comment} was sent to you"),
         ToolRefusal::NoGoals => "this run has no goals that you can check".to_owned(),
@@ -176,17 +169,6 @@ pub fn comment_answer_recorded() -> &'static str {
     "Recorded: the user decides whether the reason is enough. Continue with your task."
 }
 
-/// The reply to a proposed issue or comment.
-pub fn post_recorded(number: u32, lets_through: bool) -> String {
-    let who = match lets_through {
-        true => "ralph posts it",
-        false => "The user decides whether ralph posts it",
-    };
-    format!(
-        "Recorded as proposal {number}. {who}; `question` with {{\"ticket\": {number}}} says what became of it. Continue with your task."
-    )
-}
-
 pub fn proposal_recorded() -> &'static str {
     "Recorded as a proposal: the user decides whether it goes into the plan. Continue with your task."
 }
@@ -279,11 +261,6 @@ pub fn invalid_argument(name: &str, most_bytes: usize, bytes: usize) -> String {
         0 => format!("`{name}` is empty: fill it in"),
         bytes => format!("`{name}` has {bytes} bytes; the maximum is {most_bytes}: shorten it"),
     }
-}
-
-/// The reply if an argument of the agent has too many entries.
-pub fn too_many_entries(name: &str, most: usize, entries: usize) -> String {
-    format!("`{name}` has {entries} entries; it may have at most {most}: leave some out")
 }
 
 fn end_of(tail: &str) -> &str {

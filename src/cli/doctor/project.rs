@@ -70,11 +70,10 @@ fn repository(place: &ProjectPlace, supervisor: &Supervisor) -> Option<DoctorFin
     }
 }
 
-/// Asks the forge of the remote, if the settings use it: its program has to be there, and its token has to be taken.
+/// Asks the forge of the remote, if work is delivered there: its program has to be there, and its token has to be taken.
 fn forge(place: &ProjectPlace, config: &Config, supervisor: &Supervisor) -> Option<DoctorFinding> {
     const NAME: &str = "forge";
-    let is_used = config.deliver == DeliverTo::Pr || !config.forge.is_off();
-    is_used.then(|| {
+    (config.deliver == DeliverTo::Pr).then(|| {
         let asked = app::forge_of_project(place, supervisor).and_then(|forge| {
             let branch = forge.default_branch()?;
             let at = forge.repository();

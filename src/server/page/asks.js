@@ -100,17 +100,13 @@ function isAboutTests(ask) {
   return Boolean(ask.isLate) && ask.request.tool === "tests";
 }
 
-function isAboutPost(ask) {
-  return ask.isLate && ask.request.id?.startsWith("ticket/post/");
-}
-
 function hasQuestions(ask) {
   return ask.request.questions?.length > 0;
 }
 
 // Whether a yes or a no answers it.
 function isPermission(ask) {
-  return !ask.isLate || isAboutTests(ask) || isAboutPost(ask);
+  return !ask.isLate || isAboutTests(ask);
 }
 
 // Which tool it was about is in the heading, unless it is late.
@@ -121,14 +117,12 @@ function titleOf(ask) {
 
 function heading(ask) {
   if (isAboutTests(ask)) return "The agent changed tests: accept the changes?";
-  if (isAboutPost(ask)) return "The agent proposes a post";
   return hasQuestions(ask) || !isPermission(ask) ? "The agent has a question" : `The agent wants to use ${ask.request.tool}`;
 }
 
 // What becomes of an answer that is late.
 function wheretoInWords(run, ask) {
   if (isAboutTests(ask)) return "Until you accept them, the original tests count. A no goes to the agent.";
-  if (isAboutPost(ask)) return run.connection === "over" ? `\`ralph answer ${ask.number} yes\` posts it.` : "A yes posts it.";
   if (run.connection !== "over") return "It no longer waits: your answer goes into its next prompt.";
   if (!run.isSettled()) return "The run is over.";
   if (run.takesAnswers()) return "The run is over. `ralph continue` in its project delivers your answer.";
@@ -149,7 +143,7 @@ function request(ask) {
     asked.reason && h("p", {}, asked.reason),
     h("pre", {}, asked.command ?? asked.url ?? titleOf(ask)),
     paths.length > 0 && h("p", { class: "dim" }, paths.join(" · ")),
-    asked.diff && h("div", { class: "diff", tabIndex: 0, role: "region", "aria-label": "Changes" }, isAboutPost(ask) ? h("pre", {}, asked.diff) : diffLines(asked.diff)),
+    asked.diff && h("div", { class: "diff", tabIndex: 0, role: "region", "aria-label": "Changes" }, diffLines(asked.diff)),
     cut && h("p", { class: "warn" }, isAboutTests(ask)
       ? ["Truncated: ", h("code", {}, "ralph diff --since 1"), " shows everything that the run has changed."]
       : "The request is too long to show in full."),
@@ -170,7 +164,7 @@ function permissionForm(run, ask, answer) {
   const always = (scope, label) => run.act(label, { class: "always" }, () => answer({ type: "allow", remember: { scope, rules: [] } }));
   return h("div", {},
     h("div", { class: "answers" },
-      run.act(isAboutTests(ask) ? "Accept them" : isAboutPost(ask) ? "Post it" : "Allow once", { class: "primary", ...answers(run) }, () => answer({ type: "allow", remember: null })),
+      run.act(isAboutTests(ask) ? "Accept them" : "Allow once", { class: "primary", ...answers(run) }, () => answer({ type: "allow", remember: null })),
       h("button", { type: "button", class: "danger", "data-acts": "answers", onclick: () => {
         denial.hidden = false;
         why.focus();

@@ -539,7 +539,7 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
             | Input::BoxesToggled { .. } => false,
             // Background tasks have their own tests: they only interact with the end of the run.
             Input::Background { .. } | Input::BackgroundProgressed { .. } | Input::BackgroundEnded { .. } => false,
-            Input::HookEnded { .. } | Input::PostEnded { .. } => false,
+            Input::HookEnded { .. } => false,
             Input::Start(_)
             | Input::AgentStated { .. }
             | Input::OutputSeen { .. }

@@ -1,8 +1,8 @@
 //! Names of the vocabulary's choices, as settings and manifests spell them.
 
 use ralph_core::event::{
-    Bite, CommentTargets, GoalsWhen, KnownFailures, Mode, OnDayLimit, PermissionMode, PostRule, Proof, ReviewWhen,
-    SessionMode, ToolKind, Unanswered, WindowPace,
+    Bite, GoalsWhen, KnownFailures, Mode, OnDayLimit, PermissionMode, Proof, ReviewWhen, SessionMode, ToolKind,
+    Unanswered, WindowPace,
 };
 use ralph_system::proc::StopSignal;
 
@@ -69,18 +69,6 @@ impl NamedChoice for PermissionMode {
         ("restricted", PermissionMode::Restricted),
         ("readonly", PermissionMode::Readonly),
     ];
-}
-
-impl NamedChoice for PostRule {
-    const CHOICES: &'static [(&'static str, Self)] = &[
-        ("off", PostRule::Off),
-        ("ask", PostRule::Ask),
-        ("allow", PostRule::Allow),
-    ];
-}
-
-impl NamedChoice for CommentTargets {
-    const CHOICES: &'static [(&'static str, Self)] = &[("plan", CommentTargets::Plan), ("any", CommentTargets::Any)];
 }
 
 impl NamedChoice for Unanswered {

@@ -54,15 +54,6 @@ pub enum ToolCall {
     Progress { note: String },
     /// Gives a reason for leaving the lines of a user's comment as they are.
     CommentAnswer { comment: u32, reason: String },
-    /// Proposes an issue for the forge.
-    ProposeIssue {
-        title: String,
-        body: String,
-        #[serde(default)]
-        labels: Vec<String>,
-    },
-    /// Proposes a comment on an issue or a pull request.
-    ProposeComment { number: u64, body: String },
     /// Proposes a task that is not in the plan.
     TaskAdd { task: String },
     /// Starts a command that goes on when the turn ends.

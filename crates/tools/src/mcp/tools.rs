@@ -33,7 +33,7 @@ pub trait ToolProvider: Send + Sync {
 
 /// The tools of a run. A row contains everything that this server needs; `control::ToolCall` has the arguments, and
 /// `driver::calls` the implementation.
-const TOOLS: [McpTool; 23] = [
+const TOOLS: [McpTool; 21] = [
     McpTool {
         name: "plan",
         description: "The tasks of the plan as they are now: which is yours, which are done, which are set aside.",
@@ -92,29 +92,6 @@ const TOOLS: [McpTool; 23] = [
             let comment = json!({"type": "integer", "minimum": 1, "description": "The number of the comment."});
             let reason = text("Why the lines are right as they are.");
             (json!({"comment": comment, "reason": reason}), &["comment", "reason"])
-        },
-    },
-    McpTool {
-        name: "propose_issue",
-        description: "Proposes an issue for the project's forge. You cannot post there yourself; the user decides, and ralph posts it. Gives \
-                      a number; `question` with it as its ticket says what became of it.",
-        arguments: || {
-            let labels = json!({"type": "array", "items": {"type": "string"}, "maxItems": 10, "description": "Labels that the user allows."});
-            let title = text("Its title, in one line.");
-            let body = text("Its text in Markdown: what is wrong or wanted, and where. No keys, and at most 8 KiB.");
-            (
-                json!({"title": title, "body": body, "labels": labels}),
-                &["title", "body"],
-            )
-        },
-    },
-    McpTool {
-        name: "propose_comment",
-        description: "Proposes a comment on the issue of your plan, as `propose_issue` proposes an issue.",
-        arguments: || {
-            let number = number("The number of the issue or pull request.");
-            let body = text("Its text in Markdown. No keys, and at most 8 KiB.");
-            (json!({"number": number, "body": body}), &["number", "body"])
         },
     },
     McpTool {

@@ -107,9 +107,7 @@ impl Board {
             let is_live = works && plan.phase == PlanPhase::Running;
             if let Some(seen) = seen.filter(|seen| is_live && !seen.view.is_over()) {
                 let permissions = &seen.view.permissions;
-                // A proposal has to be decided on before the work tree of its plan is removed.
-                let posts = permissions.decisions_open().filter(|ask| ask.is_about_post());
-                asks.extend(permissions.pending.iter().chain(posts).map(|ask| PlanAsk {
+                asks.extend(permissions.pending.iter().map(|ask| PlanAsk {
                     plan: plan.name.clone(),
                     ask: ask.clone(),
                 }));

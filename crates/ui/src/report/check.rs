@@ -8,8 +8,8 @@ use ralph_core::{
 };
 use ralph_text::one_line;
 use ralph_words::{
-    asked_in_words, counted, goal_failure_in_words, head_in_words, lost_repository_in_words, proposed_post_in_words,
-    review_in_words, stash_left_in_words, stop_in_words, task_at_limit_in_words, way_back_in_words,
+    asked_in_words, counted, goal_failure_in_words, head_in_words, lost_repository_in_words, review_in_words,
+    stash_left_in_words, stop_in_words, task_at_limit_in_words, way_back_in_words,
 };
 
 use super::RunReport;
@@ -118,11 +118,6 @@ pub(super) fn needs_person(report: &RunReport) -> Vec<String> {
             format!("the agent asked in iteration {}: {text}", asked.iteration)
         }));
     }
-    needs.extend(view.posts.iter().filter(|proposed| proposed.is_open()).map(|proposed| {
-        let ask = proposed.ask;
-        let text = one_line(&proposed_post_in_words(proposed));
-        format!("a decision (`ralph answer {ask} yes`, or `no`): {text}")
-    }));
     for task in in_state(TaskState::Vanished) {
         needs.push(format!(
             "check the plan: the task \"{}\" was removed from it",

@@ -7,9 +7,7 @@ use ralph_core::{
     run::{Phase, RunView},
 };
 use ralph_text::one_line;
-use ralph_words::{
-    answer_command, asked_in_words, counted, narrate, post_in_words, stop_in_words, wait_cause_in_words,
-};
+use ralph_words::{answer_command, asked_in_words, counted, narrate, stop_in_words, wait_cause_in_words};
 
 /// Maximum characters of a reason: notifications are short.
 const REASON_CHARS: usize = 200;
@@ -93,19 +91,6 @@ pub fn reason(event: &Event, view: &RunView) -> Option<Reason> {
             let how = number.map(|number| format!("ralph answer {number} \"…\""));
             asked_as = number;
             (format!("blocked: {question}"), how)
-        }
-        Event::AgentCalled {
-            call: AgentCall::PostProposed { ask, post },
-            ..
-        } if !view.settings.posts.lets_through(post) => {
-            asked_as = Some(*ask);
-            let how = format!("ralph answer {ask} yes");
-            (format!("post this? {}", post_in_words(post)), Some(how))
-        }
-        Event::PostFailed { ask, why, waits: false } => {
-            asked_as = Some(*ask);
-            let how = format!("ralph answer {ask} yes");
-            (format!("not posted: {why}"), Some(how))
         }
         Event::TestsQuestioned { ask, change, .. } => {
             asked_as = Some(*ask);

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use ralph_core::{
     event::{PermissionRequest, Question},
-    run::{is_about_post, is_about_tests},
+    run::is_about_tests,
 };
 use ralph_text::{one_line, sanitized};
 use ralph_words::{changed_tests_are_cut, counted};
@@ -45,8 +45,6 @@ pub(super) fn rows(request: &PermissionRequest, cut: bool, asked_by: &[String], 
                         &[(format!("… and {}", counted(more, "more line")), TextRole::Wait)],
                         room,
                     ),
-                    // The text of a post is Markdown: a line with a dash is an entry of a list.
-                    None if is_about_post(request) => flowed(&[(line.to_owned(), TextRole::Plain)], room),
                     None => flowed(&[(line.to_owned(), role_of_line(line))], room),
                 });
             }

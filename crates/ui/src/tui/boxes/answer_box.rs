@@ -31,8 +31,7 @@ const TYPED_ROWS: usize = 6;
 const REFUSAL_ROWS: usize = 3;
 /// The notice for an answer for which no agent waits.
 const LATE: &str = "your answer goes into the next prompt";
-/// The state of a proposed post, and of changed tests, until the user has answered.
-const UNPOSTED: &str = "ralph posts it if you say yes";
+/// The state of changed tests until the user has answered.
 const AS_THEY_WERE: &str = "the original tests count until you decide";
 const RESUMES: &str = "the run resumes with your answer";
 /// Maximum columns of the tool's name in the title.
@@ -114,19 +113,15 @@ impl BoxContent {
 /// The rows of the question, and the ranges of its choices.
 fn asked(subject: AnswerSubject<'_>, answering: &AnswerBox, room: usize) -> (Vec<RequestLine>, Vec<Range<usize>>) {
     match subject {
-        AnswerSubject::Waiting(ask)
-        | AnswerSubject::Missed(ask)
-        | AnswerSubject::Tests(ask)
-        | AnswerSubject::Post(ask)
+        AnswerSubject::Waiting(ask) | AnswerSubject::Missed(ask) | AnswerSubject::Tests(ask)
             if ask.request.questions.is_empty() =>
         {
             let rows = request::rows(&ask.request, ask.cut, &ask.offer.asked_by, room);
             (rows, Vec::new())
         }
-        AnswerSubject::Waiting(ask)
-        | AnswerSubject::Missed(ask)
-        | AnswerSubject::Tests(ask)
-        | AnswerSubject::Post(ask) => request::questions(&ask.request.questions, Some(&answering.choice), room),
+        AnswerSubject::Waiting(ask) | AnswerSubject::Missed(ask) | AnswerSubject::Tests(ask) => {
+            request::questions(&ask.request.questions, Some(&answering.choice), room)
+        }
         AnswerSubject::Block(block) => (request::block(block.task.as_deref(), &block.question, room), Vec::new()),
     }
 }
@@ -150,7 +145,7 @@ pub(super) fn follow_choice(model: &Model, answering: &mut AnswerBox) {
 
 /// Whether the question ended the run and is shown below the report.
 fn is_at_end(model: &Model, subject: AnswerSubject<'_>) -> bool {
-    (subject.is_decision() || matches!(subject, AnswerSubject::Block(_)))
+    matches!(subject, AnswerSubject::Tests(_) | AnswerSubject::Block(_))
         && model.run.is_over()
         && model.ui.pane == Pane::Report
 }
@@ -225,7 +220,6 @@ fn title(model: &Model, subject: AnswerSubject<'_>, cut: &str) -> String {
             (vec![format!("{} asks", tool(ask)), left], 1)
         }
         AnswerSubject::Missed(ask) => (vec![format!("{} asked", tool(ask)), LATE.to_owned()], 0),
-        AnswerSubject::Post(_) => (vec!["the agent proposes a post".to_owned(), UNPOSTED.to_owned()], 0),
         AnswerSubject::Tests(_) => (vec!["tests were changed".to_owned(), AS_THEY_WERE.to_owned()], 0),
         AnswerSubject::Block(_) if model.run.is_over() => (vec!["blocked".to_owned(), RESUMES.to_owned()], 0),
         AnswerSubject::Block(_) => (vec!["blocked".to_owned(), LATE.to_owned()], 0),
@@ -272,11 +266,6 @@ fn keys_of(run: &RunView, subject: AnswerSubject<'_>) -> Vec<KeyRow> {
             permission_keys(run, subject)
         }
         AnswerSubject::Waiting(ask) | AnswerSubject::Missed(ask) => question_keys(&ask.request.questions),
-        AnswerSubject::Post(_) => vec![
-            ("y", "post it".into(), "post"),
-            ("n", "no: it is not posted".into(), "no"),
-            ("N", "no, and say why".into(), "say why"),
-        ],
         AnswerSubject::Tests(_) => vec![
             ("y", "accept the changed tests".into(), "accept"),
             ("n", "no: the original tests count, and the agent is told".into(), "no"),
@@ -290,7 +279,7 @@ fn keys_of(run: &RunView, subject: AnswerSubject<'_>) -> Vec<KeyRow> {
         ],
     };
     keys.push(match (subject.is_late(), subject.is_permission()) {
-        _ if subject.is_decision() => ("Esc", "decide later".into(), "later"),
+        _ if subject.is_about_tests() => ("Esc", "decide later".into(), "later"),
         (false, true) => ("Esc", "decide later".into(), "later"),
         (false, false) => ("Esc", "answer later".into(), "later"),
         (true, _) => ("Esc", "back to the list".into(), "back"),

@@ -32,14 +32,14 @@ pub(in crate::tui) fn show_question(model: &mut Model) {
         follow(model, answering);
     }
     let permissions = &model.run.permissions;
-    let mut open = permissions.pending.iter().chain(permissions.decisions_open());
+    let mut open = permissions.pending.iter().chain(permissions.about_tests());
     let next = open.find(|known| known.number > model.ui.put_off);
     if let Some(next) = next
         && model.ui.mode == InputMode::Normal
         && model.ui.replay.is_none()
     {
         model.ui.mode = InputMode::Answering(AnswerBox {
-            late: next.is_decision(),
+            late: next.is_about_tests(),
             ..AnswerBox::new(next.number, model.now_ms)
         });
     }
@@ -77,11 +77,6 @@ fn close(model: &mut Model, mut answering: AnswerBox) {
     let ask = answering.ask;
     let confirmed_here = |confirmed: &&ConfirmedTests| confirmed.by == ConfirmedBy::User { at, ask };
     if confirmed.filter(confirmed_here).is_some() {
-        model.ui.mode = InputMode::Normal;
-        return;
-    }
-    let proposed = model.run.posts.numbered(ask);
-    if proposed.is_some_and(|proposed| proposed.decided_at() == Some(at)) {
         model.ui.mode = InputMode::Normal;
         return;
     }
@@ -158,8 +153,8 @@ fn choosing(model: &mut Model, key: KeyEvent, answering: &mut AnswerBox) -> Vec<
     };
     let questions = subject.questions().to_vec();
     let is_permission = subject.is_permission();
-    let is_yes_or_no = subject.is_decision() || matches!(subject, AnswerSubject::Block(_));
-    let has_words = !is_permission && !subject.is_decision();
+    let is_yes_or_no = matches!(subject, AnswerSubject::Tests(_) | AnswerSubject::Block(_));
+    let has_words = !is_permission && !subject.is_about_tests();
     let offers_all = offers_all(&model.run, subject);
     match choices_of(&questions, chord, answering) {
         ChoiceEffect::Nothing => {}
@@ -213,7 +208,7 @@ fn choices_of(questions: &[Question], chord: Chord, answering: &mut AnswerBox) -
 fn leave_for_later(model: &mut Model, answering: &AnswerBox) {
     model.ui.mode = InputMode::Normal;
     let subject = AnswerSubject::find(&model.run, answering.ask);
-    let is_put_off = !answering.late || subject.is_some_and(AnswerSubject::is_decision);
+    let is_put_off = !answering.late || subject.is_some_and(AnswerSubject::is_about_tests);
     if is_put_off {
         model.ui.put_off = model.ui.put_off.max(answering.ask);
         let how = "postponed; a opens it again";

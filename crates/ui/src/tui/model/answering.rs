@@ -67,8 +67,6 @@ pub enum AnswerSubject<'r> {
     Missed(&'r Ask),
     /// Whether changed tests count.
     Tests(&'r Ask),
-    /// Whether a proposed issue or comment is posted.
-    Post(&'r Ask),
     /// A question that blocks a task.
     Block(&'r Block),
 }
@@ -119,10 +117,9 @@ impl<'r> AnswerSubject<'r> {
         waiting
             .map(AnswerSubject::Waiting)
             .or_else(|| {
-                missed().map(|ask| match (ask.is_about_tests(), ask.is_about_post()) {
-                    (true, _) => AnswerSubject::Tests(ask),
-                    (false, true) => AnswerSubject::Post(ask),
-                    (false, false) => AnswerSubject::Missed(ask),
+                missed().map(|ask| match ask.is_about_tests() {
+                    true => AnswerSubject::Tests(ask),
+                    false => AnswerSubject::Missed(ask),
                 })
             })
             .or_else(|| block().map(AnswerSubject::Block))
@@ -130,10 +127,7 @@ impl<'r> AnswerSubject<'r> {
 
     fn ask(self) -> Option<&'r Ask> {
         match self {
-            AnswerSubject::Waiting(ask)
-            | AnswerSubject::Missed(ask)
-            | AnswerSubject::Tests(ask)
-            | AnswerSubject::Post(ask) => Some(ask),
+            AnswerSubject::Waiting(ask) | AnswerSubject::Missed(ask) | AnswerSubject::Tests(ask) => Some(ask),
             AnswerSubject::Block(_) => None,
         }
     }
@@ -153,8 +147,8 @@ impl<'r> AnswerSubject<'r> {
     }
 
     /// Whether the answer is a decision that no agent waits for and no prompt delivers.
-    pub fn is_decision(self) -> bool {
-        matches!(self, AnswerSubject::Tests(_) | AnswerSubject::Post(_))
+    pub fn is_about_tests(self) -> bool {
+        matches!(self, AnswerSubject::Tests(_))
     }
 
     pub fn offer(self) -> Option<&'r Offer> {
@@ -180,9 +174,7 @@ impl<'r> AnswerSubject<'r> {
     pub fn is_late(self) -> bool {
         match self {
             AnswerSubject::Waiting(_) => false,
-            AnswerSubject::Missed(_) | AnswerSubject::Tests(_) | AnswerSubject::Post(_) | AnswerSubject::Block(_) => {
-                true
-            }
+            AnswerSubject::Missed(_) | AnswerSubject::Tests(_) | AnswerSubject::Block(_) => true,
         }
     }
 }

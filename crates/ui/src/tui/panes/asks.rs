@@ -143,7 +143,7 @@ fn open(model: &mut Model) {
         return;
     };
     let is_late = subject.is_late();
-    let needs_iteration = is_late && !subject.is_decision();
+    let needs_iteration = is_late && !subject.is_about_tests();
     if let Some(limit) = used_up(&model.run).filter(|_| needs_iteration) {
         return model.ui.toast(Tone::Note, used_up_in_words(limit), model.now_ms);
     }

@@ -84,7 +84,7 @@ pub(in crate::tui) fn show_end(model: &mut Model) {
     model.ui.report.due = false;
     model.ui.report.instead_of = (shown != Pane::Report).then_some(shown);
     if matches!(model.run.stop_reason(), Some(StopReason::Blocked { .. }))
-        || model.run.permissions.decisions_open().next().is_some()
+        || model.run.permissions.about_tests().is_some()
     {
         answer(model);
     }
@@ -92,7 +92,7 @@ pub(in crate::tui) fn show_end(model: &mut Model) {
 
 /// Opens the answer line for the question with which the run ended. Returns false if nothing can be answered.
 pub(in crate::tui) fn answer(model: &mut Model) -> bool {
-    if let Some(asked) = model.run.permissions.decisions_open().next() {
+    if let Some(asked) = model.run.permissions.about_tests() {
         model.ui.mode = InputMode::Answering(AnswerBox {
             late: true,
             ..AnswerBox::new(asked.number, model.now_ms)
