@@ -510,6 +510,13 @@ fn requirements_that_are_seen_are_offered_and_fill_the_plan_that_init_wrote() {
         sandbox.read("PLAN.md").as_deref(),
         Some("# Mine\n\n# Shop\n\n- [ ] Sell books\n")
     );
+
+    // For prose, the way that works is offered.
+    sandbox.write("docs/product-requirements.md", "# Shop\n\nIt must sell books.\n");
+    sandbox.write("PLAN.md", "# Mine\n");
+    let unfilled = ralph(&["--headless", "-a", "script"]);
+    let offer = "`ralph import docs/product-requirements.md --with-agent` has an agent make the plan of it";
+    assert!(unfilled.stderr.contains(offer), "{unfilled:?}");
 }
 
 #[test]

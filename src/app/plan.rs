@@ -9,9 +9,10 @@ use ralph_core::{
 };
 use ralph_plan::{ChosenPlan, NoPlan, ParsedPlan, PlanError, prompt::PromptTemplate};
 use ralph_state::store::journal::read_view;
+use ralph_system::files::{PLAN_CAP_BYTES, read_bytes};
 
 use crate::{
-    begin::{OtherLoop, PLANS, other_loop, requirements_files},
+    begin::{OtherLoop, PLANS, is_prose, other_loop, requirements_files},
     config::{Config, ProjectContent},
     driver::{Taskless, read_plan},
     error::{Failure, FailureKind, shell_word},
@@ -121,8 +122,12 @@ pub(crate) fn import_hint(project: &Path) -> Option<String> {
         [one] => format!("; there is also {one}"),
         [one, rest @ ..] => format!("; there are also {one} and {} more", rest.len()),
     };
+    let bytes = read_bytes(&project.join(first), PLAN_CAP_BYTES);
     let first = shell_word(first);
-    Some(format!("`ralph import {first}` makes the plan of it{others}"))
+    Some(match bytes.is_ok_and(|bytes| is_prose(&bytes)) {
+        true => format!("`ralph import {first} --with-agent` has an agent make the plan of it{others}"),
+        false => format!("`ralph import {first}` makes the plan of it{others}"),
+    })
 }
 
 /// Adds the checks of the plan's tasks to the goals.

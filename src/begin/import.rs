@@ -66,6 +66,11 @@ impl ImportError {
     }
 }
 
+/// Whether a text has no items of lists, so that only an agent can make a plan of it.
+pub(crate) fn is_prose(bytes: &[u8]) -> bool {
+    matches!(import(bytes, None, ""), Err(ImportError::Prose))
+}
+
 /// The result of an import.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Imported {
@@ -324,10 +329,12 @@ mod tests {
         for prose in [
             "The system is old. It must answer within a second.\n",
             "# A\n\nDas System muss schnell sein.\n",
+            "## Requirements\n\nMust have: speed\n\n| Id | What |\n|---|---|\n| S1 | It starts fast |\n",
             "```\nmake\n```\n",
         ] {
             let error = import(prose.as_bytes(), None, "Plan").unwrap_err();
             assert_eq!(error, ImportError::Prose, "{prose}");
+            assert!(is_prose(prose.as_bytes()), "{prose}");
             assert!(error.hint("spec.md").starts_with("`ralph import spec.md --with-agent`"));
         }
         let imported = import(b"It must be fast.\n\n- Log in\n\nIt shall be\nblue.\n", None, "Plan").unwrap();
@@ -350,39 +357,18 @@ mod tests {
              ## Cart\n\nThe cart has to:\n\n- [ ] empty itself\n- [ ] keep its items\n- [ ] show the sum\n\n\
              ## Languages\n\n- [ ] German\n- [ ] English\n\n\
              ## Non goals\n\n* No payments\n\nThe shop must not sell cars.\n\n## Non goals: Later\n\n* Bikes\n\n\
-             ## Speed requirements\n\n- [ ] S2 | It shall start fast\n- [ ] S1 | Answers come fast\n\n\
-             ## Fields\n\nOut of scope: caches. They need work.\n\n\
              ## Nice to have\n\n- [ ] Gift cards\n"
         );
-        assert_eq!((imported.tasks, imported.excluded), (8, 4));
-        assert_eq!(imported.left, [3, 14, 37, 50]);
+        assert_eq!((imported.tasks, imported.excluded), (6, 3));
+        assert_eq!(imported.left, [3, 14, 37, 41, 48, 52]);
     }
 
     #[test]
-    fn a_label_holds_for_what_follows_it_and_no_further() {
-        let text = "Out of scope:\n\n- payments\n\nIt must be fast.\n\n- It is fast\n\nNice to have:\n\n- themes\n- Won't have: cars\n\n\
-                    Optional fields are marked.\n\n- Optional fields: mark them\n";
-        assert_eq!(
-            plan(text),
-            "# Plan\n\nOut of scope:\n\n* payments\n* Won't have: cars\n\n- [ ] It is fast\n\
-             - [ ] Optional fields: mark them\n- [ ] themes (optional)\n"
-        );
-    }
-
-    #[test]
-    fn numbered_lines_with_prose_between_are_headings_if_a_list_is_below_one() {
-        let spec = "1. Terms\n\nWords are words.\n\n2. Server\n\n- answer\n\n3. Out of scope\n\n- caches\n\n4. Client\n\n- ask\n";
-        let imported = import(spec.as_bytes(), None, "Plan").unwrap();
-        assert_eq!(
-            imported.plan,
-            "# Plan\n\n## Server\n\n- [ ] answer\n\n## Out of scope\n\n* caches\n\n## Client\n\n- [ ] ask\n"
-        );
-        assert_eq!(imported.left, [1, 3]);
+    fn a_numbered_list_goes_on_behind_what_is_between_its_items() {
         let steps = "1. Install\n\n```\nmake\n```\n\n2. Run it\n\nThat is all.\n";
-        assert_eq!(
-            plan(steps),
-            "# Plan\n\n## \n\n- [ ] Install\n\n- [ ] Run it\n".replace("## \n\n", "")
-        );
+        let imported = import(steps.as_bytes(), None, "Plan").unwrap();
+        assert_eq!(imported.plan, "# Plan\n\n- [ ] Install\n- [ ] Run it\n");
+        assert_eq!(imported.left, [3, 9]);
     }
 
     #[test]

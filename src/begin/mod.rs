@@ -17,7 +17,7 @@ mod tree;
 pub(crate) use agent_plan::{assignment, check};
 pub(crate) use commands::{CommandSuggestion, suggestions};
 pub(crate) use found_requirements::requirements_files;
-pub(crate) use import::{Imported, import};
+pub(crate) use import::{Imported, import, is_prose};
 pub(crate) use other_loops::{OtherLoop, other_loop};
 pub(crate) use task::{PLANS, task_plan};
 pub(crate) use templates::{config, instructions, instructions_assignment, plan};

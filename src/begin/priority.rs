@@ -1,8 +1,5 @@
 //! Priority marks that people put before, behind or below a requirement. Pure.
 
-/// The rank of an optional requirement.
-pub(super) const LOW: u8 = 3;
-
 /// The words of a text in lower case, separated by single blanks.
 pub(super) fn plain(text: &str) -> String {
     let text = text.to_lowercase().replace('’', "'");
@@ -11,7 +8,7 @@ pub(super) fn plain(text: &str) -> String {
 }
 
 /// The rank of a priority mark: `P0`, `high`, `Priority: low`, `must have`.
-pub(super) fn rank(mark: &str) -> Option<u8> {
+fn rank(mark: &str) -> Option<u8> {
     let mark = plain(mark);
     let mark = mark.strip_prefix("priority ").unwrap_or(&mark);
     let mark = mark.strip_suffix(" priority").unwrap_or(mark);
@@ -19,7 +16,7 @@ pub(super) fn rank(mark: &str) -> Option<u8> {
         "p0" | "critical" | "blocker" => Some(0),
         "p1" | "high" | "must" | "must have" => Some(1),
         "p2" | "medium" | "should" | "should have" => Some(2),
-        "p3" | "low" | "could" | "could have" => Some(LOW),
+        "p3" | "low" | "could" | "could have" => Some(3),
         "p4" | "won't" => Some(4),
         _ => None,
     }

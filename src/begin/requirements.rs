@@ -1,7 +1,6 @@
-//! Requirements in a text, found by its structure alone: items of lists, and rows of tables that are announced as
-//! requirements. Pure.
+//! Requirements in a text, found by its structure alone: items of lists, below their headings. Pure.
 //!
-//! Prose is left to agents. The line of each passage that is left out is reported, so that no requirement is lost
+//! Prose and tables are left to agents. The line of each passage that is left out is reported, so that no requirement is lost
 //! silently. Text below a heading such as "Out of scope" becomes context, which an agent reads with the plan, and not a
 //! task.
 
@@ -10,12 +9,7 @@ use std::ops::Range;
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use ralph_text::{LineIndex, one_line};
 
-use super::priority::{LOW, alone, plain, rank, without_priority};
-
-/// Maximum number of words in a label before a colon.
-const LABEL_WORDS: usize = 5;
-/// A level below every heading of Markdown.
-const NUMBERED: usize = 7;
+use super::priority::{alone, plain, without_priority};
 
 /// One requirement.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -48,9 +42,7 @@ pub(super) struct RequirementsSection {
     pub(super) heading: String,
     pub(super) context: Vec<ContextText>,
     pub(super) tasks: Vec<Requirement>,
-    kind: AnnouncedKind,
-    /// The line of a heading that was written as the only item of a numbered list.
-    numbered: Option<u32>,
+    kind: SectionKind,
 }
 
 impl RequirementsSection {
@@ -63,15 +55,13 @@ impl RequirementsSection {
     }
 }
 
-/// The kind of text that a heading or a label announces.
+/// The kind of text that a heading announces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum AnnouncedKind {
+enum SectionKind {
     /// Items of lists are requirements.
     #[default]
-    Open,
-    /// Rows of tables are requirements as well.
     Required,
-    /// As [`AnnouncedKind::Required`], but they may stay undone.
+    /// They are, and may stay undone.
     Optional,
     /// The text has no requirement.
     Excluded,
@@ -94,14 +84,10 @@ pub(super) fn read(text: &str) -> RequirementsDocument {
     // Bullets of office programs.
     let text = text.replace(['•', '◦', '▪', '‣'], "-");
     let mut reader = RequirementsReader::new(&text);
-    for (event, range) in parser(&text) {
+    for (event, range) in Parser::new_ext(&text, Options::ENABLE_TASKLISTS).into_offset_iter() {
         reader.take(&event, range);
     }
     reader.finish()
-}
-
-fn parser(text: &str) -> impl Iterator<Item = (Event<'_>, Range<usize>)> {
-    Parser::new_ext(text, Options::ENABLE_TASKLISTS | Options::ENABLE_TABLES).into_offset_iter()
 }
 
 /// A piece of text, with the line at which it begins.
@@ -132,28 +118,18 @@ enum ItemClass {
 struct RequirementsReader<'a> {
     text: &'a str,
     lines: LineIndex,
-    /// Offsets of the items of numbered lists that are headings.
-    numbered: Vec<usize>,
     title: Option<String>,
     titles: usize,
     sections: Vec<RequirementsSection>,
     /// The enclosing headings, outermost first: level, kind, text.
-    above: Vec<(usize, AnnouncedKind, String)>,
+    above: Vec<(HeadingLevel, SectionKind, String)>,
     /// Nesting depth of lists.
     depth: usize,
     item: ItemClass,
-    /// Whether the current item is a heading.
-    heads: bool,
     /// Whether the reader is in code or a comment, which are skipped.
     silent: bool,
     passage: Passage,
-    /// The cells of the current table row.
-    cells: Vec<String>,
     done: bool,
-    /// Label in the previous paragraph, which applies to the next block.
-    label: Option<AnnouncedKind>,
-    /// Label of the current list or table.
-    rows: Option<AnnouncedKind>,
     /// A paragraph that ends in a colon. A list after it makes it an introduction.
     lead_in: Option<(String, u32)>,
     excluded: usize,
@@ -165,20 +141,15 @@ impl<'a> RequirementsReader<'a> {
         Self {
             text,
             lines: LineIndex::new(text),
-            numbered: numbered_headings(text),
             title: None,
             titles: 0,
             sections: vec![RequirementsSection::default()],
             above: Vec::new(),
             depth: 0,
             item: ItemClass::Unread,
-            heads: false,
             silent: false,
             passage: Passage::default(),
-            cells: Vec::new(),
             done: false,
-            label: None,
-            rows: None,
             lead_in: None,
             excluded: 0,
             left: Vec::new(),
@@ -189,7 +160,7 @@ impl<'a> RequirementsReader<'a> {
         let line = self.lines.line_of(range.start);
         match event {
             Event::Start(tag) => self.start(tag, range),
-            Event::End(tag) => self.end(*tag, line),
+            Event::End(tag) => self.end(*tag),
             Event::TaskListMarker(done) => self.done = *done,
             Event::InlineHtml(html) if html.starts_with("<!--") => {}
             Event::Text(_) | Event::Html(_) if self.silent => {}
@@ -204,8 +175,8 @@ impl<'a> RequirementsReader<'a> {
         match tag {
             Tag::List(_) => {
                 self.flush();
-                if self.depth == 0 {
-                    self.begin_rows();
+                if let Some((lead_in, _)) = self.lead_in.take() {
+                    self.section().context.push(ContextText::Paragraph(lead_in));
                 }
                 self.depth += 1;
             }
@@ -213,17 +184,13 @@ impl<'a> RequirementsReader<'a> {
                 self.flush();
                 if self.depth == 1 {
                     self.item = ItemClass::Unread;
-                    self.heads = self.numbered.contains(&range.start);
                 }
             }
-            Tag::Table(_) if self.depth == 0 => self.begin_rows(),
             Tag::Heading { .. } | Tag::Paragraph | Tag::CodeBlock(_) | Tag::HtmlBlock if self.depth == 0 => {
                 self.passage = Passage::default();
                 self.resolve_lead_in();
             }
             Tag::Heading { .. } | Tag::Paragraph | Tag::CodeBlock(_) | Tag::HtmlBlock => self.flush(),
-            Tag::TableRow | Tag::TableHead => self.cells.clear(),
-            Tag::TableCell => self.passage = Passage::default(),
             _ => {}
         }
         match tag {
@@ -236,41 +203,23 @@ impl<'a> RequirementsReader<'a> {
         }
     }
 
-    fn end(&mut self, tag: TagEnd, line: u32) {
+    fn end(&mut self, tag: TagEnd) {
         match tag {
             TagEnd::Heading(level) if self.depth == 0 => self.heading(level),
             TagEnd::List(_) => {
                 self.flush();
                 self.depth -= 1;
-                if self.depth == 0 {
-                    self.rows = None;
-                }
             }
             // Indented text is prose as often as code.
             TagEnd::Paragraph | TagEnd::HtmlBlock | TagEnd::CodeBlock if self.depth == 0 => {
                 self.silent = false;
                 self.paragraph();
             }
-            TagEnd::TableCell => {
-                let passage = std::mem::take(&mut self.passage);
-                self.cells.push(words_of(&passage.text));
-            }
-            TagEnd::TableHead => self.cells.clear(),
-            TagEnd::TableRow => self.row(line),
-            TagEnd::Table => self.rows = None,
             TagEnd::Item | TagEnd::Paragraph | TagEnd::Heading(_) | TagEnd::CodeBlock | TagEnd::HtmlBlock => {
                 self.silent = false;
                 self.flush();
             }
             _ => {}
-        }
-    }
-
-    /// Begins a list or a table. A paragraph before it that ends in a colon is its introduction.
-    fn begin_rows(&mut self) {
-        self.rows = self.label.take();
-        if let Some((lead_in, _)) = self.lead_in.take() {
-            self.section().context.push(ContextText::Paragraph(lead_in));
         }
     }
 
@@ -280,34 +229,27 @@ impl<'a> RequirementsReader<'a> {
 
     fn heading(&mut self, level: HeadingLevel) {
         let text = words_of(&std::mem::take(&mut self.passage).text);
-        self.label = None;
         if level == HeadingLevel::H1 {
             self.titles += 1;
             if self.titles == 1 && self.sections.iter().all(|section| section.tasks.is_empty()) {
                 self.title = Some(text.clone()).filter(|text| !text.is_empty());
             }
         }
-        self.begin_section(level as usize, text, None);
-    }
-
-    fn begin_section(&mut self, level: usize, text: String, numbered: Option<u32>) {
         while self.above.last().is_some_and(|(above, ..)| *above >= level) {
             self.above.pop();
         }
         let around = self.above.last();
-        let of_title = level == 1;
-        let own = kind_of_heading(&text).filter(|_| !of_title);
+        let own = kind_of_heading(&text).filter(|_| level != HeadingLevel::H1);
         // The plan shows only the closest heading, so the enclosing "Out of scope" is repeated in it.
         let heading = match (own, around) {
-            (None, Some((_, AnnouncedKind::Optional | AnnouncedKind::Excluded, above))) => format!("{above}: {text}"),
-            (Some(_), _) | (None, None | Some((_, AnnouncedKind::Open | AnnouncedKind::Required, _))) => text,
+            (None, Some((_, SectionKind::Optional | SectionKind::Excluded, above))) => format!("{above}: {text}"),
+            (Some(_), _) | (None, None | Some((_, SectionKind::Required, _))) => text,
         };
         let kind = own.or(around.map(|(_, kind, _)| *kind)).unwrap_or_default();
         self.above.push((level, kind, heading.clone()));
         self.sections.push(RequirementsSection {
             heading,
             kind,
-            numbered: numbered.filter(|_| own.is_none()),
             ..RequirementsSection::default()
         });
     }
@@ -320,25 +262,22 @@ impl<'a> RequirementsReader<'a> {
         if text.is_empty() || self.depth == 0 {
             return;
         }
-        if std::mem::take(&mut self.heads) {
-            return self.begin_section(NUMBERED, text, Some(passage.line));
-        }
-        let kind = self.rows.unwrap_or(self.section().kind);
-        let label = label(&text);
+        let kind = self.section().kind;
         match self.item {
-            ItemClass::Unread
-                if kind == AnnouncedKind::Excluded
-                    || label.is_some_and(|(kind, _)| kind == AnnouncedKind::Excluded) =>
-            {
+            ItemClass::Unread if kind == SectionKind::Excluded => {
                 self.item = ItemClass::Excluded;
                 self.exclude(ContextText::Item(text));
             }
             ItemClass::Excluded => self.section().context.push(ContextText::Item(text)),
             ItemClass::Unread => {
                 self.item = ItemClass::Task;
-                let optional =
-                    kind == AnnouncedKind::Optional || label.is_some_and(|(kind, _)| kind == AnnouncedKind::Optional);
-                self.push_task(&text, optional, done);
+                let (priority, text) = without_priority(&text);
+                self.section().tasks.push(Requirement {
+                    text,
+                    notes: Vec::new(),
+                    done,
+                    priority,
+                });
             }
             ItemClass::Task => {
                 let rank = alone(&text);
@@ -351,23 +290,6 @@ impl<'a> RequirementsReader<'a> {
         }
     }
 
-    fn push_task(&mut self, text: &str, optional: bool, done: bool) {
-        let (marked, mut text) = without_priority(text);
-        // A heading of optional requirements, or the text itself, may already say so.
-        let lower = text.to_lowercase();
-        let is_said = lower.contains("optional") || lower.contains("nice to have") || lower.contains("could have");
-        if optional && !is_said && self.section().kind != AnnouncedKind::Optional {
-            text += " (optional)";
-        }
-        let task = Requirement {
-            text,
-            notes: Vec::new(),
-            done,
-            priority: marked.or(optional.then_some(LOW)),
-        };
-        self.section().tasks.push(task);
-    }
-
     fn exclude(&mut self, context: ContextText) {
         self.excluded += 1;
         self.section().context.push(context);
@@ -376,23 +298,13 @@ impl<'a> RequirementsReader<'a> {
     fn paragraph(&mut self) {
         let passage = std::mem::take(&mut self.passage);
         let text = words_of(&passage.text);
-        let before = self.label.take();
-        if text.is_empty() {
-            return;
-        }
-        let label = label(&text);
-        let kind = before.unwrap_or(self.section().kind);
-        match label {
-            _ if kind == AnnouncedKind::Excluded => self.exclude(ContextText::Paragraph(text)),
-            Some((AnnouncedKind::Excluded, LabelRest::Some)) => self.exclude(ContextText::Paragraph(text)),
-            Some((kind, LabelRest::None)) => {
-                self.label = Some(kind);
-                if kind == AnnouncedKind::Excluded {
-                    self.section().context.push(ContextText::Paragraph(text));
-                }
+        match self.section().kind {
+            _ if text.is_empty() => {}
+            SectionKind::Excluded => self.exclude(ContextText::Paragraph(text)),
+            SectionKind::Required | SectionKind::Optional if text.ends_with(':') => {
+                self.lead_in = Some((text, passage.line));
             }
-            _ if text.ends_with(':') => self.lead_in = Some((text, passage.line)),
-            Some((_, LabelRest::Some)) | None => self.left.push(passage.line),
+            SectionKind::Required | SectionKind::Optional => self.left.push(passage.line),
         }
     }
 
@@ -400,59 +312,18 @@ impl<'a> RequirementsReader<'a> {
         self.left.extend(self.lead_in.take().map(|(_, line)| line));
     }
 
-    /// Takes a row of a table.
-    fn row(&mut self, line: u32) {
-        let cells = std::mem::take(&mut self.cells);
-        let priority = cells.iter().find_map(|cell| rank(cell));
-        let cells = cells
-            .into_iter()
-            .filter(|cell| !cell.is_empty() && rank(cell).is_none());
-        let text = words_of(&cells.collect::<Vec<_>>().join(" | "));
-        let kind = self.rows.unwrap_or(self.section().kind);
-        if kind == AnnouncedKind::Excluded && !text.is_empty() {
-            return self.exclude(ContextText::Item(text));
-        }
-        match kind {
-            _ if text.is_empty() => {}
-            AnnouncedKind::Required | AnnouncedKind::Optional => {
-                self.push_task(&text, kind == AnnouncedKind::Optional, false);
-                let task = self.section().tasks.last_mut().expect("it was just added");
-                task.priority = priority.or(task.priority);
-            }
-            AnnouncedKind::Open | AnnouncedKind::Excluded => self.left.push(line),
-        }
-    }
-
     fn finish(mut self) -> RequirementsDocument {
         self.resolve_lead_in();
-        // If there is no list below the headings, the headings are the requirements.
-        let head = |section: &RequirementsSection| section.numbered.is_some();
-        let are_headings = (self.sections.iter()).any(|section| head(section) && !section.tasks.is_empty());
-        for section in &mut self.sections {
-            let Some(line) = section.numbered.filter(|_| section.tasks.is_empty()) else {
-                continue;
-            };
-            if are_headings {
-                self.left.push(line);
-            } else {
-                let (priority, text) = without_priority(&std::mem::take(&mut section.heading));
-                section.tasks.push(Requirement {
-                    text,
-                    priority,
-                    ..Requirement::default()
-                });
-            }
-        }
         // Several first-level headings are parts, so none is the title.
         let title = self.title.filter(|_| self.titles == 1);
         let mut sections = self.sections;
         for section in &mut sections {
-            if title.as_ref() == Some(&section.heading) && section.kind == AnnouncedKind::Open {
+            if title.as_ref() == Some(&section.heading) && section.kind == SectionKind::Required {
                 section.heading.clear();
             }
             section.tasks = by_priority(std::mem::take(&mut section.tasks));
         }
-        sections.sort_by_key(|section| section.kind == AnnouncedKind::Optional);
+        sections.sort_by_key(|section| section.kind == SectionKind::Optional);
         self.left.sort_unstable();
         RequirementsDocument {
             title,
@@ -463,48 +334,8 @@ impl<'a> RequirementsReader<'a> {
     }
 }
 
-/// Offsets of the only items of numbered lists whose numbers continue from one list to the next.
-///
-/// Markdown joins such lists into one unless prose is between them. The items are headings of that prose then.
-fn numbered_headings(text: &str) -> Vec<usize> {
-    let mut lists: Vec<(Option<u64>, Vec<usize>)> = Vec::new();
-    let mut depth = 0;
-    for (event, range) in parser(text) {
-        match (event, depth) {
-            (Event::Start(Tag::List(number)), 0) => {
-                depth = 1;
-                lists.push((number, Vec::new()));
-            }
-            (Event::Start(Tag::List(_)), _) => depth += 1,
-            (Event::End(TagEnd::List(_)), _) => depth -= 1,
-            (Event::Start(Tag::Item), _) => {
-                // An item with nested lists adds several items to the count, so it is not taken for a heading.
-                lists.last_mut().expect("an item is in a list").1.push(range.start);
-            }
-            _ => {}
-        }
-    }
-    let single: Vec<(u64, usize)> = lists
-        .iter()
-        .filter_map(|(number, items)| match (number, &items[..]) {
-            (Some(number), [item]) => Some((*number, *item)),
-            _ => None,
-        })
-        .collect();
-    let goes_on = |at: usize| {
-        let follows = |one: Option<&(u64, usize)>, other: Option<&(u64, usize)>| match (one, other) {
-            (Some((one, _)), Some((other, _))) => one.checked_add(1) == Some(*other),
-            _ => false,
-        };
-        let before = at.checked_sub(1).and_then(|before| single.get(before));
-        follows(before, single.get(at)) || follows(single.get(at), single.get(at + 1))
-    };
-    let headings = (0..single.len()).filter(|at| goes_on(*at));
-    headings.map(|at| single[at].1).collect()
-}
-
-/// The kind of text that a heading announces.
-fn kind_of_heading(heading: &str) -> Option<AnnouncedKind> {
+/// The kind of text that a heading announces; `None` if that is the one of the heading around it.
+fn kind_of_heading(heading: &str) -> Option<SectionKind> {
     let words = plain(heading);
     let words = words.trim_start_matches(|sign: char| sign.is_ascii_digit() || sign == ' ');
     let says = |phrases: &[&str]| phrases.iter().any(|phrase| words.contains(phrase));
@@ -524,72 +355,10 @@ fn kind_of_heading(heading: &str) -> Option<AnnouncedKind> {
         "anti goals",
         "wont ",
     ]) {
-        return Some(AnnouncedKind::Excluded);
+        return Some(SectionKind::Excluded);
     }
-    if says(&["nice to have", "could have", "low priority"]) || begins(&["optional", "stretch goal"]) {
-        return Some(AnnouncedKind::Optional);
-    }
-    if says(&[
-        "requirement",
-        "must have",
-        "should have",
-        "user stories",
-        "acceptance criteria",
-    ]) || begins(&["features", "functional"])
-    {
-        return Some(AnnouncedKind::Required);
-    }
-    let is_beside = begins(&[
-        "background",
-        "introduction",
-        "overview",
-        "motivation",
-        "glossary",
-        "references",
-    ]);
-    is_beside.then_some(AnnouncedKind::Open)
-}
-
-/// Whether a label is followed by text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum LabelRest {
-    None,
-    Some,
-}
-
-/// The kind that the beginning of a paragraph or item announces, up to a colon: `Out of scope: gift cards`. A text
-/// without a colon must be the label alone.
-fn label(text: &str) -> Option<(AnnouncedKind, LabelRest)> {
-    let (head, rest) = text.split_once(':').unwrap_or((text, ""));
-    let words = plain(head);
-    let phrases: &[(&[&str], AnnouncedKind)] = &[
-        (
-            &[
-                "non goal",
-                "nongoal",
-                "out of scope",
-                "not in scope",
-                "won't have",
-                "won't do",
-                "won't",
-            ],
-            AnnouncedKind::Excluded,
-        ),
-        (&["nice to have", "could have", "optional"], AnnouncedKind::Optional),
-        (&["must have", "should have", "requirement"], AnnouncedKind::Required),
-    ];
-    let is_it = |phrase: &str| words.trim_end_matches('s') == phrase;
-    // "Optional fields: …" and "Out of scope variables are reported" are not labels.
-    let begins = |phrase: &str| text.contains(':') && phrase.contains(' ') && words.starts_with(phrase);
-    let (_, kind) = phrases
-        .iter()
-        .find(|(phrases, _)| phrases.iter().any(|phrase| is_it(phrase) || begins(phrase)))?;
-    let rest = if rest.trim().is_empty() {
-        LabelRest::None
-    } else {
-        LabelRest::Some
-    };
-    (words.split(' ').count() <= LABEL_WORDS).then_some((*kind, rest))
+    let is_optional = says(&["nice to have", "could have", "low priority"]) || begins(&["optional", "stretch goal"]);
+    is_optional.then_some(SectionKind::Optional)
 }
 
 /// Sorts requirements by priority. Requirements of the same priority keep the order of the document.
