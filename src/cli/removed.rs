@@ -4,11 +4,26 @@ use crate::error::{Failure, FailureKind};
 
 /// What went, as it was typed behind `ralph`, and what to type instead. Sorted.
 pub(super) const REMOVED: &[(&str, &str)] = &[
-    ("adapters list --registry", "`ralph adapters add NAME` lists the agents of the registry if it knows none of that name"),
-    ("bisect", "`ralph report` says after which iteration a goal failed; `git bisect run COMMAND` searches commits"),
-    ("blame", "`git blame FILE` says which iteration wrote a line where iterations are committed: \"commit\": \"iteration\""),
-    ("comment --export", "`ralph comment --json` prints all comments, with the findings of a review that name a place"),
-    ("goals assay", "`ralph goals check` runs the goals, and names those that only an exit code backs"),
+    (
+        "adapters list --registry",
+        "`ralph adapters add NAME` lists the agents of the registry if it knows none of that name",
+    ),
+    (
+        "bisect",
+        "`ralph report` says after which iteration a goal failed; `git bisect run COMMAND` searches commits",
+    ),
+    (
+        "blame",
+        "`git blame FILE` says which iteration wrote a line where iterations are committed: \"commit\": \"iteration\"",
+    ),
+    (
+        "comment --export",
+        "`ralph comment --json` prints all comments, with the findings of a review that name a place",
+    ),
+    (
+        "goals assay",
+        "`ralph goals check` runs the goals, and names those that only an exit code backs",
+    ),
 ];
 
 /// The error for a command line with a removed command or flag. `words` are the arguments behind `ralph`.

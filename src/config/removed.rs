@@ -47,7 +47,7 @@ mod tests {
         assert!(REMOVED_SETTINGS.is_sorted());
         for (name, instead) in REMOVED_SETTINGS {
             let files = Files::of_project(&format!("{{ \"{name}\": {{ \"x\": 1 }} }}"));
-            let removed = format!("project.json:1:3: the setting `{name}` was removed");
+            let removed = format!("project.json:1:3: `{name}` was removed");
             assert_eq!(files.error(), [removed.as_str(), *instead]);
             assert!(keys.iter().all(|(key, _)| instead_of(key).is_none()), "{name}");
         }
