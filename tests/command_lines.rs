@@ -113,7 +113,7 @@ fn without_a_verb_with_a_wrong_value_or_before_the_first_run_it_is_said_what_to_
                 &[],
                 &["`PLAN.md and more` is not a command"],
             ),
-            // What ralph had once.
+            // Commands that ralph had once.
             (
                 &["bisect", "tests"],
                 2,

@@ -1,8 +1,8 @@
-//! Commands and flags that ralph had once, with what does their work now.
+//! Commands and flags that ralph had once, with their replacement.
 
 use crate::error::{Failure, FailureKind};
 
-/// What went, as it was typed behind `ralph`, and what to type instead. Sorted.
+/// The removed commands, as they were typed behind `ralph`, with what to type instead. Sorted.
 pub(super) const REMOVED: &[(&str, &str)] = &[
     (
         "adapters list --registry",

@@ -2,13 +2,13 @@
 
 use ralph_policy::settings::Mistake;
 
-/// What went, by its key or that of its section, and what to do instead. Sorted.
+/// The removed settings, by their key or that of their section, with the replacement. Sorted.
 const REMOVED_SETTINGS: &[(&str, &str)] = &[(
     "forge",
     "nothing is posted for an agent: read its last message in `ralph report`, and use `gh issue create` or `gh issue comment`",
 )];
 
-/// What to do instead of a setting that was removed.
+/// The replacement of a setting that was removed.
 pub(super) fn instead_of(key: &str) -> Option<&'static str> {
     let is_of = |name: &str| {
         key.strip_prefix(name)

@@ -81,7 +81,7 @@ pub fn test_mutants(path: &str, text: &str, seed: u64) -> Vec<Mutation> {
     mutations(path, &source, ordered)
 }
 
-/// A file that is read for mutants; none if it is too large, or in a language of which there are none.
+/// A file that is read for mutants; `None` if it is too large, or in a language that is not altered.
 fn source<'t>(path: &str, text: &'t str) -> Option<Source<'t>> {
     let language = Language::of_path(path).filter(|_| text.len() <= LARGEST_TEXT)?;
     Some(Source::new(language, text))

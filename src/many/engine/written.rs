@@ -13,7 +13,7 @@ pub(super) const LANGUAGE: Terms = Terms {
     removed: &[("node", HOSTS)],
 };
 
-/// What does the work of engines of hosts that share no files.
+/// The replacement of engines of hosts that share no files.
 pub(super) const HOSTS: &str = "engines need a file system that they share with this machine; on a host that shares none, type \
                                 `ralph many` there, and fetch the branch that it merges into";
 

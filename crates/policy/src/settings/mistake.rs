@@ -38,7 +38,7 @@ pub enum Mistake {
     Removed {
         origin: SettingOrigin,
         key: String,
-        /// What does its work now, in a sentence.
+        /// The replacement, in a sentence.
         instead: &'static str,
     },
     #[error("{}; expected {}", ill_typed_in_words(.origin, .key, .found), expected_of(.origin, .expected))]
