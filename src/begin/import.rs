@@ -364,6 +364,17 @@ mod tests {
     }
 
     #[test]
+    fn a_list_that_is_introduced_as_out_of_scope_has_no_task() {
+        let spec = "# Shop\n\nOut of scope:\n\n- Payments\n  - by card\n\nThe first ones:\n\n- Books\n\n**Not planned**:\n* Cars\n";
+        let imported = import(spec.as_bytes(), None, "Plan").unwrap();
+        assert_eq!(
+            imported.plan,
+            "# Shop\n\nOut of scope:\n\n* Payments\n* by card\n\nThe first ones:\n\nNot planned:\n\n* Cars\n\n- [ ] Books\n"
+        );
+        assert_eq!((imported.tasks, imported.excluded), (1, 2));
+    }
+
+    #[test]
     fn a_numbered_list_goes_on_behind_what_is_between_its_items() {
         let steps = "1. Install\n\n```\nmake\n```\n\n2. Run it\n\nThat is all.\n";
         let imported = import(steps.as_bytes(), None, "Plan").unwrap();

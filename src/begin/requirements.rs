@@ -61,7 +61,7 @@ enum SectionKind {
     /// Items of lists are requirements.
     #[default]
     Required,
-    /// They are, and may stay undone.
+    /// Items of lists are requirements that may stay undone.
     Optional,
     /// The text has no requirement.
     Excluded,
@@ -132,6 +132,8 @@ struct RequirementsReader<'a> {
     done: bool,
     /// A paragraph that ends in a colon. A list after it makes it an introduction.
     lead_in: Option<(String, u32)>,
+    /// Whether the introduction of the current list is as a heading of what is not to be done.
+    is_list_excluded: bool,
     excluded: usize,
     left: Vec<u32>,
 }
@@ -151,6 +153,7 @@ impl<'a> RequirementsReader<'a> {
             passage: Passage::default(),
             done: false,
             lead_in: None,
+            is_list_excluded: false,
             excluded: 0,
             left: Vec::new(),
         }
@@ -176,6 +179,8 @@ impl<'a> RequirementsReader<'a> {
             Tag::List(_) => {
                 self.flush();
                 if let Some((lead_in, _)) = self.lead_in.take() {
+                    let words = lead_in.trim_end_matches(':');
+                    self.is_list_excluded = kind_of_heading(words) == Some(SectionKind::Excluded);
                     self.section().context.push(ContextText::Paragraph(lead_in));
                 }
                 self.depth += 1;
@@ -209,6 +214,7 @@ impl<'a> RequirementsReader<'a> {
             TagEnd::List(_) => {
                 self.flush();
                 self.depth -= 1;
+                self.is_list_excluded &= self.depth > 0;
             }
             // Indented text is prose as often as code.
             TagEnd::Paragraph | TagEnd::HtmlBlock | TagEnd::CodeBlock if self.depth == 0 => {
@@ -262,9 +268,9 @@ impl<'a> RequirementsReader<'a> {
         if text.is_empty() || self.depth == 0 {
             return;
         }
-        let kind = self.section().kind;
+        let is_excluded = self.is_list_excluded || self.section().kind == SectionKind::Excluded;
         match self.item {
-            ItemClass::Unread if kind == SectionKind::Excluded => {
+            ItemClass::Unread if is_excluded => {
                 self.item = ItemClass::Excluded;
                 self.exclude(ContextText::Item(text));
             }
