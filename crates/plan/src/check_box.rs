@@ -26,6 +26,9 @@ pub(super) enum BoxForm {
     Emoji,
 }
 
+/// Square brackets, and those of full width.
+const BRACKETS: [(char, char); 2] = [('[', ']'), ('［', '］')];
+
 /// The most bytes in brackets: one character on the screen may be several joined ones.
 const INSIDE_CAP_BYTES: usize = 48;
 
@@ -35,10 +38,12 @@ impl CheckBox {
     /// The following characters distinguish a box from a link (`[x](url)`, `[x][ref]`, `[x]: url`) and from `[]string`.
     pub(super) fn at(text: &str, offset: usize) -> Option<Self> {
         let content = text.get(offset..)?;
-        let (length, state, form) = match content.strip_prefix('[') {
-            Some(inside) => {
-                let (inside, state) = bracketed(inside)?;
-                (inside + 2, state, BoxForm::Brackets)
+        let brackets = BRACKETS.iter().find(|(opening, _)| content.starts_with(*opening));
+        let (length, state, form) = match brackets {
+            Some((opening, closing)) => {
+                let (inside, state) = bracketed(&content[opening.len_utf8()..], *closing)?;
+                let length = opening.len_utf8() + inside + closing.len_utf8();
+                (length, state, BoxForm::Brackets)
             }
             None => sign(content)?,
         };
@@ -53,7 +58,8 @@ impl CheckBox {
     /// The mark in the box, if it is neither blank nor a tick.
     pub(super) fn mark<'a>(&self, text: &'a str) -> Option<&'a str> {
         let inside = text.get(self.start..self.end)?;
-        let inside = inside.trim_matches(|c: char| matches!(c, '[' | ']') || c.is_whitespace());
+        let is_bracket = |c: char| BRACKETS.iter().any(|(opening, closing)| c == *opening || c == *closing);
+        let inside = inside.trim_matches(|c: char| is_bracket(c) || c.is_whitespace());
         (self.state == BoxState::Marked).then_some(inside)
     }
 
@@ -65,14 +71,14 @@ impl CheckBox {
 }
 
 /// The length of what is in brackets, behind the first of them, and what it says.
-fn bracketed(content: &str) -> Option<(usize, BoxState)> {
+fn bracketed(content: &str, closing: char) -> Option<(usize, BoxState)> {
     // Limited to the line, and to what may be one character: a long text would otherwise be searched to its end.
-    let end = content
-        .bytes()
-        .take(INSIDE_CAP_BYTES)
-        .position(|byte| matches!(byte, b']' | b'\n' | b'\r'))?;
+    let (end, _) = content
+        .char_indices()
+        .take_while(|(at, _)| *at < INSIDE_CAP_BYTES)
+        .find(|(_, character)| *character == closing || matches!(character, '\n' | '\r'))?;
     let (inside, after) = content.split_at(end);
-    let after = after.strip_prefix(']')?;
+    let after = after.strip_prefix(closing)?;
     let state = match inside.trim() {
         "" => BoxState::Open,
         mark if !is_one_character(mark) => return None,

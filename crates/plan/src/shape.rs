@@ -30,6 +30,15 @@ impl Place {
         }
     }
 
+    /// Moves behind white space of other kinds, such as blanks without a line break, which Markdown takes for text. Returns
+    /// whether there is any.
+    fn skip_wide_blanks(&mut self, line: &str) -> bool {
+        let rest = &line[self.offset..];
+        let width = rest.len() - rest.trim_start().len();
+        self.skip(&rest[..width]);
+        width > 0
+    }
+
     pub(super) fn skip(&mut self, text: &str) {
         self.offset += text.len();
         let width = u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
@@ -56,16 +65,17 @@ pub(super) fn take_marker(line: &str, place: &mut Place) -> Option<char> {
         (_, _) => false,
     };
     let after = &content[digits + sign.len_utf8()..];
-    // A bullet that Markdown does not know begins an item only in front of a box.
-    let is_apart = match sign.is_ascii() {
-        true => after.is_empty() || after.starts_with([' ', '\t']),
-        false => after.starts_with([' ', '\t']) && CheckBox::at(after.trim_start(), 0).is_some(),
-    };
+    // A bullet that Markdown does not know begins an item only in front of a box, and so does other white space.
+    let is_apart = (sign.is_ascii() && (after.is_empty() || after.starts_with([' ', '\t'])))
+        || (after.starts_with(char::is_whitespace) && CheckBox::at(after.trim_start(), 0).is_some());
     if !is_marker || !is_apart {
         return None;
     }
     place.skip(&content[..digits + sign.len_utf8()]);
     place.skip_blanks(line);
+    if CheckBox::at(line[place.offset..].trim_start(), 0).is_some() {
+        place.skip_wide_blanks(line);
+    }
     Some(sign)
 }
 
@@ -121,7 +131,10 @@ pub(super) fn fence(content: &str) -> Option<Fence> {
 /// The reason why a line that looks like a task cannot be read, by its own shape; `None` if it does not look like one.
 pub(super) fn suspicion(line: &str) -> Option<UnreadWhy> {
     let mut place = indentation(line);
-    let mut why = UnreadWhy::NoMarker;
+    let mut why = match place.skip_wide_blanks(line) {
+        true => UnreadWhy::Markup,
+        false => UnreadWhy::NoMarker,
+    };
     loop {
         let content = &line[place.offset..];
         if let Some(found) = CheckBox::at(content, 0) {
@@ -131,6 +144,13 @@ pub(super) fn suspicion(line: &str) -> Option<UnreadWhy> {
                 BoxForm::Emoji if why == UnreadWhy::NoMarker => None,
                 BoxForm::Brackets | BoxForm::Sign | BoxForm::Emoji => Some(why),
             };
+        }
+        if content.starts_with("( )") {
+            return Some(if why == UnreadWhy::Quote {
+                why
+            } else {
+                UnreadWhy::Markup
+            });
         }
         let first = content.chars().next()?;
         if first == '|' {
@@ -165,8 +185,8 @@ pub(super) fn suspicion(line: &str) -> Option<UnreadWhy> {
                 } else {
                     UnreadWhy::NoSpace
                 };
-            } else if matches!(first, '*' | '_' | '~' | '(') || is_bullet(first) {
-                place.skip(&content[..first.len_utf8()]);
+            } else if let Some(length) = foreign_marker(content) {
+                place.skip(&content[..length]);
                 why = if why == UnreadWhy::Quote {
                     why
                 } else {
@@ -177,7 +197,21 @@ pub(super) fn suspicion(line: &str) -> Option<UnreadWhy> {
             }
         }
         place.skip_blanks(line);
+        place.skip_wide_blanks(line);
     }
+}
+
+/// The length of what people write in front of an entry and Markdown takes for text: markup, a sign, or a number in letters.
+fn foreign_marker(content: &str) -> Option<usize> {
+    const NUMBER_CAP: usize = 4;
+    let first = content.chars().next()?;
+    if matches!(first, '*' | '_' | '~' | '(' | '#') || is_bullet(first) {
+        return Some(first.len_utf8());
+    }
+    let length = content.find(|c: char| !c.is_alphanumeric())?;
+    let after = content[length..].strip_prefix(['.', ')'])?;
+    let is_number = content[..length].chars().count() <= NUMBER_CAP && after.starts_with(char::is_whitespace);
+    is_number.then_some(length + 1)
 }
 
 fn take_hashes(line: &str, place: &mut Place) -> bool {

@@ -158,6 +158,9 @@ fn lists_are_read_however_they_are_indented() {
         "<details>\n- [ ] a\n- [ ] b\n</details>\n",
         "Phase\n\n\t* [ ] a\n\t* [ ] b\n",
         "• [ ] a\n• [ ] b\n",
+        "-\u{a0}[ ] a\n-\u{a0}[\u{a0}] b\n",
+        "1.\u{2003}[ ] a\n2. \u{a0}[ ] b\n",
+        "- ［ ］ a\n- ［　］ b\n",
         "-     [ ] a\n-     [ ] b\n",
     ] {
         assert_eq!(texts(plan), ["a", "b"], "{plan}");
@@ -219,6 +222,11 @@ fn a_line_that_looks_like_a_task_and_is_none_is_named_with_the_reason() {
         ("- **[ ]** no", UnreadWhy::Markup),
         ("**[ ] no**", UnreadWhy::Markup),
         ("- [ ]", UnreadWhy::Empty),
+        ("a. [ ] no", UnreadWhy::Markup),
+        ("iv) [ ] no", UnreadWhy::Markup),
+        ("(1) [ ] no", UnreadWhy::Markup),
+        ("\u{a0}- [ ] no", UnreadWhy::Markup),
+        ("- ( ) no", UnreadWhy::Markup),
         ("## [ ]", UnreadWhy::Empty),
         ("- [1] no", UnreadWhy::Number),
         ("## ❌ no", UnreadWhy::Sign),
@@ -238,6 +246,9 @@ fn a_line_that_looks_like_a_task_and_is_none_is_named_with_the_reason() {
         "## ✅ no",
         "✅ no",
         "- []string",
+        "- (x) no",
+        "Fig. 1) no",
+        "Status: [ ] no",
     ] {
         assert_eq!(tasks(&format!("- [ ] yes\n\n{line}\n")).unread, [], "{line}");
     }
@@ -255,8 +266,9 @@ fn a_task_that_is_skipped_is_left_out_with_those_in_it() {
 /// Any text in which a line has brackets with one character at its head gives a task or names the line.
 #[test]
 fn whatever_is_around_it_a_line_with_a_box_is_a_task_or_is_named() {
-    const BEFORE: [&str; 16] = [
+    const BEFORE: [&str; 21] = [
         "", "- ", "* ", "1. ", "10) ", "# ", "### ", "    ", "\t- ", "> ", "> - ", "| ", "- - ", "**", "• ", "  - ",
+        "-\u{a0}", "\u{a0}- ", "a. ", "(2) ", "#\u{a0}",
     ];
     const LINES: [&str; 18] = [
         "",
