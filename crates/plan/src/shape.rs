@@ -146,11 +146,7 @@ pub(super) fn suspicion(line: &str) -> Option<UnreadWhy> {
             };
         }
         if content.starts_with("( )") {
-            return Some(if why == UnreadWhy::Quote {
-                why
-            } else {
-                UnreadWhy::Markup
-            });
+            return Some(unless_quoted(why, UnreadWhy::Markup));
         }
         let first = content.chars().next()?;
         if first == '|' {
@@ -180,18 +176,10 @@ pub(super) fn suspicion(line: &str) -> Option<UnreadWhy> {
             let is_glued = why == UnreadWhy::NoMarker && marker.is_some_and(|after| after.starts_with('['));
             if let Some(after) = marker.filter(|_| is_glued) {
                 place.skip(&content[..content.len() - after.len()]);
-                why = if why == UnreadWhy::Quote {
-                    why
-                } else {
-                    UnreadWhy::NoSpace
-                };
+                why = unless_quoted(why, UnreadWhy::NoSpace);
             } else if let Some(length) = foreign_marker(content) {
                 place.skip(&content[..length]);
-                why = if why == UnreadWhy::Quote {
-                    why
-                } else {
-                    UnreadWhy::Markup
-                };
+                why = unless_quoted(why, UnreadWhy::Markup);
             } else {
                 return None;
             }
@@ -199,6 +187,11 @@ pub(super) fn suspicion(line: &str) -> Option<UnreadWhy> {
         place.skip_blanks(line);
         place.skip_wide_blanks(line);
     }
+}
+
+/// The reason found, unless the line is in a quote, which is the reason then.
+fn unless_quoted(why: UnreadWhy, found: UnreadWhy) -> UnreadWhy {
+    if why == UnreadWhy::Quote { why } else { found }
 }
 
 /// The length of what people write in front of an entry and Markdown takes for text: markup, a sign, or a number in letters.
