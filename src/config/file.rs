@@ -6,6 +6,7 @@ use ralph_policy::settings::{Layer, Mistake, Terms, from_json};
 use ralph_system::files::{self, CONFIG_CAP_BYTES, ReadError};
 
 use super::{
+    removed::REMOVED_SETTINGS,
     settings::Config,
     sources::{ProjectContent, ProjectFile},
 };
@@ -14,7 +15,7 @@ const LANGUAGE: Terms = Terms {
     whole: "the configuration",
     whole_expected: r#"an object, such as { "adapter": "codex" }"#,
     section_expected: "an object with settings",
-    removed: &[],
+    removed: REMOVED_SETTINGS,
 };
 
 /// Reads a file that may be missing; `None` if it is.

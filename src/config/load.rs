@@ -10,7 +10,6 @@ use serde_json::Value;
 use super::{
     env, file,
     permissions::{add_rules, hidden_rules},
-    removed::or_removed,
     sandbox::not_by_project,
     settings::Config,
     sources::{Flag, SettingSources},
@@ -43,7 +42,7 @@ pub fn load(sources: &SettingSources) -> Result<Loaded, Mistakes> {
     let mut merged = Merged::defaults::<Config>();
     let (mut notices, mut adapters) = (Vec::new(), Vec::new());
     for layer in files.chain(rest) {
-        mistakes.extend(layer.mistakes.into_iter().map(or_removed));
+        mistakes.extend(layer.mistakes);
         notices.extend(layer.notices);
         mistakes.extend(one_prompt(&layer.leaves, &mut merged));
         adapters.extend(adapters_of(&layer.leaves));

@@ -1,37 +1,14 @@
 //! Settings that ralph had once, with what does their work now.
 
-use ralph_policy::settings::Mistake;
-
 /// The removed settings, by their key or that of their section, with the replacement. Sorted.
-const REMOVED_SETTINGS: &[(&str, &str)] = &[(
+pub(super) const REMOVED_SETTINGS: &[(&str, &str)] = &[(
     "forge",
     "nothing is posted for an agent: read its last message in `ralph report`, and use `gh issue create` or `gh issue comment`",
 )];
 
-/// The replacement of a setting that was removed.
-pub(super) fn instead_of(key: &str) -> Option<&'static str> {
-    let is_of = |name: &str| {
-        key.strip_prefix(name)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-    };
-    let found = REMOVED_SETTINGS.iter().find(|(name, _)| is_of(name));
-    found.map(|(_, instead)| *instead)
-}
-
 /// The names of the settings and sections that were removed.
 pub(super) fn removed_settings() -> impl Iterator<Item = &'static str> {
     REMOVED_SETTINGS.iter().map(|(name, _)| *name)
-}
-
-/// Tells a removed setting from one that never was.
-pub(super) fn or_removed(mistake: Mistake) -> Mistake {
-    match mistake {
-        Mistake::Unknown { origin, key, near } => match instead_of(&key) {
-            Some(instead) => Mistake::Removed { origin, key, instead },
-            None => Mistake::Unknown { origin, key, near },
-        },
-        mistake => mistake,
-    }
 }
 
 #[cfg(test)]
@@ -49,7 +26,11 @@ mod tests {
             let files = Files::of_project(&format!("{{ \"{name}\": {{ \"x\": 1 }} }}"));
             let removed = format!("project.json:1:3: `{name}` was removed");
             assert_eq!(files.error(), [removed.as_str(), *instead]);
-            assert!(keys.iter().all(|(key, _)| instead_of(key).is_none()), "{name}");
+            let group = format!("{name}.");
+            assert!(
+                keys.iter().all(|(key, _)| key != *name && !key.starts_with(&group)),
+                "{name}"
+            );
         }
     }
 

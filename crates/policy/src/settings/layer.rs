@@ -170,7 +170,11 @@ impl LayerReader<'_> {
             return;
         }
         let origin = node.origin.clone();
-        let removed = self.language.removed.iter().find(|(name, _)| *name == key);
+        let is_of = |name: &str| {
+            key.strip_prefix(name)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        let removed = self.language.removed.iter().find(|(name, _)| is_of(name));
         self.layer.mistakes.push(match removed {
             Some((_, instead)) => Mistake::Removed { origin, key, instead },
             None => Mistake::Unknown {
