@@ -12,10 +12,8 @@ use std::{
     time::Duration,
 };
 
-use ralph::{
-    hub::{Hub, LagPolicy},
-    ui::headless::{OutputStyle, Pace, TextPrinter},
-};
+use ralph::ui::headless::{OutputStyle, Pace, TextPrinter};
+use ralph_driver::hub::{Hub, LagPolicy};
 use ralph_state::control::frames::UiEvent;
 
 use support::{

@@ -37,6 +37,12 @@ use std::{
 };
 
 use ralph_core::event::Notice;
+use ralph_driver::hub::Hub;
+use ralph_driver::{
+    Driver, HookStarter, OpenError, OpenRun, RunChoice, RunClock, RunConfig, note_hidden, read_earlier,
+};
+use ralph_review::prune::prune;
+use ralph_server::{Listening, ScreenFacts};
 use ralph_state::{control::frames::Show, store::paths::create_anew};
 use ralph_system::{
     diagnostics::Diagnostics,
@@ -49,12 +55,8 @@ use tracing::{Instrument, info, info_span};
 
 use crate::{
     config::{CommitWhen, Config, Loaded},
-    driver::{Driver, HookStarter, OpenError, OpenRun, RunChoice, RunClock, RunConfig, note_hidden, read_earlier},
     error::{Failure, FailureKind},
     host::{DetachedFrom, ProcessSignals},
-    hub::Hub,
-    prune::prune,
-    server::{Listening, ScreenFacts},
     telemetry::{Exporter, TelemetryTarget},
     ui::{
         Presentation,

@@ -3,9 +3,11 @@
 use std::{error::Error, fmt, io};
 
 use ralph_agent::AgentError;
+use ralph_driver::{DriverError, OpenError};
 use ralph_git::{GitError, NoRepository};
 use ralph_plan::NoPlan;
 use ralph_policy::settings::Mistakes;
+use ralph_review::DifferenceError;
 use ralph_state::{
     control::ControlError,
     store::{
@@ -15,13 +17,7 @@ use ralph_state::{
 };
 use ralph_text::with_causes;
 
-use crate::{
-    config::NO_HINT,
-    driver::{DriverError, OpenError},
-    host::HostError,
-    review::DifferenceError,
-    ui::restorer::RestoreError,
-};
+use crate::{config::NO_HINT, host::HostError, ui::restorer::RestoreError};
 
 /// The kind of a failure, which determines the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,13 +11,13 @@
 //! | claim | an agent's statement that all work is done; never accepted without a check (`claims`) |
 //! | confidence | 0 to 100: the strength of the evidence for a claim |
 //! | dialect | the pure parser that turns one agent's output into signals ([`agent::dialect`](ralph_agent::dialect)) |
-//! | driver | the task that runs the loop around the machine ([`driver`](crate::driver)) |
+//! | driver | the task that runs the loop around the machine ([`driver`](ralph_driver)) |
 //! | effect | an action that the machine requests; imperative, performed by the driver |
 //! | event | a fact about the run; past tense, one line in the journal ([`event`](ralph_core::event)) |
 //! | goal | a command that ralph runs itself to verify the work |
 //! | guard | the process above each agent that ends everything the agent started ([`proc`](ralph_system::proc)) |
 //! | helper | a short program that ralph runs for itself, such as git ([`proc::helper`](ralph_system::proc::helper)) |
-//! | hub | hands records and output to any number of subscribers ([`driver`](crate::driver)) |
+//! | hub | hands records and output to any number of subscribers ([`driver`](ralph_driver)) |
 //! | input | anything that reaches the machine: a command, a timer, a result, a signal |
 //! | iteration | one prompt, one session, one check of the result |
 //! | journal | the file of records, whose fold is the state ([`store::journal`](ralph_state::store::journal)) |
@@ -36,7 +36,7 @@
 //! | signal | a report of an agent, as parsed by its dialect |
 //! | signal log | all signals of an iteration, including those that the journal leaves out (`store::signal_log`) |
 //! | steering | a message of the user to the agent |
-//! | subscription | one reader's position in a run ([`driver`](crate::driver)) |
+//! | subscription | one reader's position in a run ([`driver`](ralph_driver)) |
 //! | turn | one prompt and everything that the agent does in response |
 //! | verdict | whether a turn succeeded, by the agent's own report |
 //! | view | the public fold of a run's records, the source of everything that is shown ([`run`](ralph_core::run)) |

@@ -6,6 +6,8 @@
 use std::{convert::Infallible, fs::File, future::pending, io, os::fd::AsFd, path::PathBuf};
 
 use ralph_core::event::{Notice, RequestedBy, StopReason, StopRequest, UserCommand};
+use ralph_driver::{Driver, DriverError, LoopHandle};
+use ralph_server::{Archive, Listening, RunServer, ScreenFacts, SharedReaders};
 use ralph_state::{control::ClientRole, store::paths::ProjectPaths};
 use ralph_system::{
     os::{signals, watch::PresenceWatch},
@@ -15,11 +17,6 @@ use thiserror::Error;
 use tokio::{
     net::UnixStream,
     signal::unix::{Signal, SignalKind, signal},
-};
-
-use crate::{
-    driver::{Driver, DriverError, LoopHandle},
-    server::{Archive, Listening, RunServer, ScreenFacts, SharedReaders},
 };
 
 #[derive(Debug, Error)]

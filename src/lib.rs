@@ -15,16 +15,10 @@ mod begin;
 pub mod cli;
 pub mod config;
 mod demo;
-pub mod driver;
 mod error;
 pub mod glossary;
 mod host;
-pub mod hub;
-mod many;
-mod prune;
-mod review;
 mod runners;
-mod server;
 #[cfg(test)]
 mod spoilt_files;
 mod telemetry;

@@ -14,6 +14,7 @@ use std::{
 };
 
 use ralph_core::event::{Answer, AnswerPlace, Remember, RuleScope, SteeringKind, StopReason, StopRequest, UserCommand};
+use ralph_driver::{DeferredMessage, LeaveOutcome, leave};
 use ralph_state::{
     control::ControlRequest,
     store::{journal::read_view, paths::ProjectPaths},
@@ -28,10 +29,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::{
-    driver::{DeferredMessage, LeaveOutcome, leave},
-    ui::headless::moment,
-};
+use crate::ui::headless::moment;
 
 pub(crate) use follow::RunStarter;
 use follow::{CommandLine, RunNews, SessionNews, ask};

@@ -37,9 +37,10 @@ use super::{
     place::check_files,
     sandbox::{names_its_state, starting},
 };
+use ralph_driver::AvailableAgent;
+
 use crate::{
     config::{Config, DeliverTo, Native},
-    driver::AvailableAgent,
     error::{Failure, FailureKind},
 };
 

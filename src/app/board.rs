@@ -9,6 +9,7 @@ use std::{
 };
 
 use ralph_core::event::UserCommand;
+use ralph_many::{BatchFollower, BatchPaths, FollowerThread, Site};
 use ralph_plan::batch::{BatchId, PlanName};
 use ralph_state::control::{self, ControlReply, ControlRequest};
 use ralph_system::{
@@ -26,7 +27,6 @@ use ralph_ui::{
 
 use crate::{
     error::{Failure, FailureKind},
-    many::{self, BatchFollower, BatchPaths, FollowerThread, Site},
     ui::{ScreenOptions, front_end},
 };
 
@@ -106,7 +106,7 @@ pub(crate) fn output_of_batch(paths: &BatchPaths) -> Option<String> {
 /// Follows a batch of this project.
 pub(crate) fn follow_batch(site: &Site, id: &BatchId) -> BatchFollower {
     let states = site.clone();
-    let state_of = move |plan: &PlanName| many::job_state(&states, plan).ok();
+    let state_of = move |plan: &PlanName| ralph_many::job_state(&states, plan).ok();
     BatchFollower::new(BatchPaths::new(&site.project, id), Box::new(state_of))
 }
 
@@ -152,16 +152,17 @@ struct BatchConnection {
 
 impl BatchControl for BatchConnection {
     fn cancel(&self, plan: &PlanName) -> Result<(), String> {
-        let asked = many::ask_to_cancel(&self.paths, Some(plan));
+        let asked = ralph_many::ask_to_cancel(&self.paths, Some(plan));
         asked.map_err(|error| format!("the request cannot be sent to the batch: {error}"))
     }
 
     fn stop(&self) -> Result<(), String> {
-        many::ask_to_stop(&self.paths).map_err(|error| format!("the request cannot be sent to the batch: {error}"))
+        ralph_many::ask_to_stop(&self.paths)
+            .map_err(|error| format!("the request cannot be sent to the batch: {error}"))
     }
 
     fn answer(&self, plan: &PlanName, command: UserCommand) -> Result<(), String> {
-        let state = many::job_state(&self.site, plan)?;
+        let state = ralph_many::job_state(&self.site, plan)?;
         match control::ask(&state.socket(), &ControlRequest::Command { command }) {
             Ok(ControlReply::Refused { why } | ControlReply::Forbidden { why }) => Err(why),
             Ok(

@@ -14,9 +14,10 @@ use super::{
     place::check_files,
     sandbox::starting,
 };
+use ralph_driver::ExecutionContext;
+
 use crate::{
     config::Config,
-    driver::ExecutionContext,
     error::{Failure, FailureKind},
 };
 

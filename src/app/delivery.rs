@@ -6,10 +6,11 @@ use ralph_plan::batch::{Delivery, DeliveryKind, Planned};
 use ralph_system::proc::Supervisor;
 
 use super::{ProjectPlace, batch_plans::configuration};
+use ralph_many::REMOTE;
+
 use crate::{
     config::{Config, DeliverTo, SandboxMode},
     error::{Failure, FailureKind},
-    many::REMOTE,
 };
 
 /// The remote that work is delivered to, and whose forge has the issues.

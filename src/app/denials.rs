@@ -16,7 +16,7 @@ use ralph_system::sandbox::{
 };
 
 use super::{Confiner, place::where_it_leads};
-use crate::driver::DenialScanner;
+use ralph_driver::DenialScanner;
 
 /// Maximum number of paths reported in a run.
 const MOST_TOLD: usize = 50;

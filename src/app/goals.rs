@@ -16,11 +16,12 @@ use super::{
     sealed::sealed_goals,
     tree::{prepare_merged_tree, tear_down_tree},
 };
+use ralph_driver::{ExecutionContext, SealedPlace, sweep_copies};
+use ralph_many::{JudgingFiles, MergeCheck};
+
 use crate::{
     config::Loaded,
-    driver::{self, ExecutionContext, SealedPlace, sweep_copies},
     error::{Failure, FailureKind},
-    many::{JudgingFiles, MergeCheck},
 };
 
 /// Runs the configured goals once, without a loop.
@@ -77,7 +78,7 @@ pub(crate) fn check_goals(
     let parallel = config.goals_parallel;
     let runtime = runtime()?;
     let Some(directory) = merged else {
-        return Ok(runtime.block_on(driver::check_goals(goals, parallel, execution)));
+        return Ok(runtime.block_on(ralph_driver::check_goals(goals, parallel, execution)));
     };
     let results = runtime.block_on(check_merged(directory, goals, parallel, execution));
     if tree_of.is_some() {
@@ -97,7 +98,7 @@ async fn check_merged(
     let (target, plans) = (files.target_store(), files.plan_stores());
     let place = place.with_known_failures(files.known_failures().map_err(io::Error::other)?);
     let stores = [&target].into_iter().chain(&plans).cloned().collect();
-    let (results, trials) = driver::check_merged(goals, parallel, place, stores, &files.record()).await;
+    let (results, trials) = ralph_driver::check_merged(goals, parallel, place, stores, &files.record()).await;
     let mut trials: BTreeMap<PathBuf, Trial> = trials.into_iter().collect();
     let check = MergeCheck {
         results,

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use crate::{config::Config, prune::RetentionLimits};
+use ralph_review::prune::RetentionLimits;
+
+use crate::config::Config;
 
 /// Reads the limits for old runs from the settings.
 pub(super) fn kept(config: &Config) -> RetentionLimits {

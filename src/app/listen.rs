@@ -7,6 +7,7 @@ use std::{
     sync::Arc,
 };
 
+use ralph_server::{Listening, access::Authorizer};
 use ralph_state::{
     control::is_listened_to,
     store::{paths::ProjectPaths, tokens::TokenFile},
@@ -15,7 +16,6 @@ use ralph_state::{
 use crate::{
     config::Config,
     error::{Failure, FailureKind},
-    server::{Listening, access::Authorizer},
 };
 
 /// Binds the address in the settings, if there is one.

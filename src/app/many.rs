@@ -23,14 +23,14 @@ use super::{
     keep::kept,
     sealed::sealed_goals_here,
 };
+use ralph_driver::batch_time;
+use ralph_many::{
+    BatchLock, BatchPaths, Engine, EngineCatalog, EngineError, MergeGate, Site, batches_in, installed, latest, prune,
+};
+
 use crate::{
     config::Config,
-    driver::batch_time,
     error::{Failure, FailureKind},
-    many::{
-        BatchLock, BatchPaths, Engine, EngineCatalog, EngineError, MergeGate, Site, batches_in, installed, latest,
-        prune,
-    },
 };
 
 /// The options of a new batch.
@@ -447,9 +447,9 @@ impl From<EngineError> for Failure {
     }
 }
 
-impl From<crate::many::BatchError> for Failure {
-    fn from(error: crate::many::BatchError) -> Self {
-        use crate::many::BatchError;
+impl From<ralph_many::BatchError> for Failure {
+    fn from(error: ralph_many::BatchError) -> Self {
+        use ralph_many::BatchError;
         let failure = Failure::of(FailureKind::Failed, &error);
         match error {
             BatchError::Paths(error) => error.into(),

@@ -16,10 +16,9 @@ use ralph_tools::mcp::is_own_tool;
 use ralph_words::{because_in_words, mode_word};
 
 use super::{ProjectPlace, place::where_it_leads};
-use crate::{
-    driver::{AvailableAgent, PermissionDecider},
-    error::{Failure, FailureKind},
-};
+use ralph_driver::{AvailableAgent, PermissionDecider};
+
+use crate::error::{Failure, FailureKind};
 
 /// The paths of this machine.
 pub(crate) struct PathRoots {

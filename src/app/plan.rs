@@ -7,6 +7,7 @@ use ralph_core::{
     machine::reachable_confidence,
     run::{RunView, is_message_left},
 };
+use ralph_driver::{Taskless, read_plan};
 use ralph_plan::{ChosenPlan, NoPlan, ParsedPlan, PlanError, prompt::PromptTemplate};
 use ralph_state::store::journal::read_view;
 use ralph_system::files::{PLAN_CAP_BYTES, read_bytes};
@@ -14,7 +15,6 @@ use ralph_system::files::{PLAN_CAP_BYTES, read_bytes};
 use crate::{
     begin::{OtherLoop, PLANS, is_prose, other_loop, requirements_files},
     config::{Config, ProjectContent},
-    driver::{Taskless, read_plan},
     error::{Failure, FailureKind, shell_word},
 };
 

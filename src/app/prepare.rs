@@ -27,9 +27,10 @@ use super::{
     tree::take_notice,
     workers::{add_asked_for, add_escalation, add_reviewer},
 };
+use ralph_driver::{AvailableAgent, DenialScanner, PermissionDecider};
+
 use crate::{
     config::{Loaded, SandboxMode},
-    driver::{AvailableAgent, DenialScanner, PermissionDecider},
     error::Failure,
 };
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use ralph_agent::{Channel, manifest::Manifest};
+use ralph_driver::Preview;
 use ralph_git::Repository;
 use ralph_plan::{
     ChosenPlan, PlanKind,
@@ -16,7 +17,6 @@ use ralph_text::with_causes;
 
 use crate::{
     config::{Config, SandboxMode},
-    driver::{self, Preview},
     error::{Failure, FailureKind},
 };
 
@@ -86,7 +86,7 @@ pub(crate) fn next_prompt(place: &ProjectPlace, config: &Config, supervisor: &Su
         has_tools: config.tools.enabled && agent.is_some_and(|agent| takes_servers(&agent, config)),
         repository: repository.as_ref().map(|(repository, _)| repository),
     };
-    Ok(driver::next_prompt(&preview)?)
+    Ok(ralph_driver::next_prompt(&preview)?)
 }
 
 /// Whether the agent of `manifest` gets MCP servers.

@@ -29,9 +29,10 @@ use ralph_words::{counted, goal_in_words, low_disk_in_words, size_in_words};
 use serde::{Deserialize, Serialize};
 
 use super::{ProjectPlace, ceilings::disk_floors, check_context::CheckContext, runtime::runtime};
+use ralph_driver::check_goals;
+
 use crate::{
     config::{Config, TreeSettings},
-    driver::check_goals,
     error::{Failure, FailureKind},
 };
 

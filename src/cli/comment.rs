@@ -6,6 +6,7 @@ use ralph_core::{
     event::{COMMENTED_LINES, CommentPlace, SteeringKind, UserCommand},
     run::{Comment, CommentState, RunView},
 };
+use ralph_driver::{CommentOutcome, change_comments};
 use ralph_git::anchor::{locate, place as place_of, source_lines};
 use ralph_state::{
     control::{self, ControlError, ControlRequest},
@@ -20,7 +21,6 @@ use ralph_words::{command_refusal_in_words, comment_author_in_words, comment_sta
 
 use crate::{
     app::ProjectPlace,
-    driver::{CommentOutcome, change_comments},
     error::{Failure, FailureKind},
 };
 

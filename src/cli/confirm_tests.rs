@@ -1,18 +1,16 @@
 //! `ralph confirm`: the user accepts tests that an agent changed.
 
 use ralph_core::event::TestsChange;
+use ralph_driver::TestsQuestion;
 use ralph_text::console::{self, print};
 use ralph_words::{changed_tests_are_cut, counted, guarded_change_in_words};
 
-use crate::{
-    driver::{self, TestsQuestion},
-    error::{Failure, FailureKind},
-};
+use crate::error::{Failure, FailureKind};
 
 use super::{args::Args, confirm::is_confirmed, control, run::place};
 
 pub(super) fn run(args: &Args, yes: bool) -> Result<u8, Failure> {
-    let Some(TestsQuestion { ask, change }) = driver::tests_question(&place(args)?.paths)? else {
+    let Some(TestsQuestion { ask, change }) = ralph_driver::tests_question(&place(args)?.paths)? else {
         let why = "no changed tests to confirm: no agent of the last run said that it changed tests on purpose";
         return Err(Failure::new(FailureKind::Failed, why).hint("`ralph report` summarizes the run"));
     };

@@ -11,6 +11,7 @@ use ralph_core::{
     event::{GivenSetting, Hint, LimitKind, PlanTask, RunId, StopReason, TaskLimits},
     run::{RunView, is_message_left},
 };
+use ralph_driver::{Taskless, read_plan};
 use ralph_state::{control, store::journal::read_view};
 use ralph_system::files::is_same_file;
 use ralph_text::console::{complain, is_answered};
@@ -22,7 +23,6 @@ use ralph_words::{
 use crate::{
     app::{self, ProjectPlace},
     config::{self, Flag},
-    driver::{Taskless, read_plan},
     error::{Failure, FailureKind},
 };
 

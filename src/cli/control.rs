@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ralph_core::event::{
     Answer, AnswerPlace, Remember, RuleScope, SteeringId, SteeringKind, StopReason, StopRequest, UserCommand,
 };
+use ralph_driver::{BreakerReset, DeferredMessage, LeaveOutcome, PermissionDecider};
 use ralph_state::{
     control::{self, ControlError, ControlReply, ControlRequest},
     store::{journal::read_view, paths::ProjectPaths},
@@ -15,7 +16,6 @@ use ralph_words::{command_refusal_in_words, queued_message_in_words, tests_confi
 use crate::{
     app::{ProjectPlace, judge},
     config,
-    driver::{self, BreakerReset, DeferredMessage, LeaveOutcome, PermissionDecider},
     error::{Failure, FailureKind},
 };
 
@@ -60,7 +60,7 @@ fn leave(
     message: &DeferredMessage,
     judge: Option<&dyn PermissionDecider>,
 ) -> Result<u8, Failure> {
-    match driver::leave(paths, message, judge)? {
+    match ralph_driver::leave(paths, message, judge)? {
         LeaveOutcome::Queued { id, plan, rules } => {
             print(&format!("{}\n", queued_message_in_words(id, &plan, &rules)));
             Ok(0)
@@ -88,7 +88,7 @@ pub(super) fn withdraw(args: &Args, id: u32) -> Result<u8, Failure> {
         Err(ControlError::NotRunning) => {}
         reply => return show(reply?),
     }
-    match driver::withdraw(&paths, id)? {
+    match ralph_driver::withdraw(&paths, id)? {
         true => {
             print(&format!("message {} is withdrawn\n", id.0));
             Ok(0)
@@ -200,7 +200,7 @@ pub(super) fn reset_circuit(args: &Args) -> Result<u8, Failure> {
         Err(ControlError::NotRunning) => {}
         reply => return show(reply?),
     }
-    print(match driver::reset_circuit(&paths)? {
+    print(match ralph_driver::reset_circuit(&paths)? {
         BreakerReset::Done => "the stuck detector is reset; the interrupted run resumes with it\n",
         BreakerReset::Nothing => "nothing to reset: no run is active\n",
     });

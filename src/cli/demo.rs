@@ -2,6 +2,7 @@
 
 use std::{fs, path::Path};
 
+use ralph_driver::RunChoice;
 use ralph_git::NoRepository;
 use ralph_system::proc::Supervisor;
 use ralph_text::{console::print, shell_word};
@@ -10,7 +11,6 @@ use crate::{
     app::{self, ProjectPlace},
     config::{self, Flag, SettingSources},
     demo,
-    driver::RunChoice,
     error::{Failure, FailureKind, INSTALL_GIT},
 };
 

@@ -1,6 +1,7 @@
 //! `ralph diff`: shows what iterations changed.
 
 use ralph_git::{DiffColour, DiffDetail};
+use ralph_review::{DifferenceRequest, difference};
 use ralph_state::store::journal::read_view;
 use ralph_system::proc::Supervisor;
 use ralph_text::{KeptEscapes, PlainText, console};
@@ -8,7 +9,6 @@ use ralph_text::{KeptEscapes, PlainText, console};
 use crate::{
     config,
     error::{Failure, FailureKind},
-    review::{DifferenceRequest, difference},
     ui::{
         Presentation,
         headless::{OutputFormat, OutputStyle},

@@ -1,12 +1,12 @@
 //! `ralph engines`: the engines that can run the plans of a batch, and whether they are installed.
 
+use ralph_many::{EngineCatalog, EngineError};
 use ralph_plan::batch::LOCAL;
 use ralph_text::console::{print, print_coloured, warn};
 
 use crate::{
     app,
     error::Failure,
-    many::{EngineCatalog, EngineError},
     ui::{Presentation, headless::OutputFormat},
 };
 

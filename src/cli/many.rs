@@ -9,6 +9,7 @@ mod last_batch;
 use std::{ffi::OsString, path::Path};
 
 use clap::Subcommand;
+use ralph_many::{BatchError, BatchLock, BatchPaths, Engine, Site};
 use ralph_plan::batch::{
     Batch, BatchEvent, BatchId, BatchInput, BatchLimits, BatchPlan, BatchRecord, LOCAL, PlanName, PlanPhase, Resumption,
 };
@@ -38,7 +39,6 @@ use crate::{
     app::{self, BatchBegan, BatchRequest, FollowUpCommands, OversizedCopy, PreparedBatch, ProjectPlace},
     config::{self, Config, Flag},
     error::{Failure, FailureKind},
-    many::{self, BatchError, BatchLock, BatchPaths, Engine, Site},
     ui::{
         Presentation, ScreenOptions,
         headless::{OutputFormat, dated_line},
@@ -193,7 +193,7 @@ pub(super) fn start_batch(
         lock,
         ..
     } = prepared;
-    let end = many::run(&id, start, engine, site, supervisor, &mut told)?;
+    let end = ralph_many::run(&id, start, engine, site, supervisor, &mut told)?;
     drop(lock);
     Ok(end.exit_code())
 }
@@ -254,7 +254,7 @@ fn resume(args: &Args, resuming: &Resuming, command_line: &[OsString], superviso
     let site = app::site_to_resume(&place, &id, &config, supervisor)?;
     adopt(supervisor, &engine);
     let mut told = record_printer(starter.as_ref(), site.paths.clone());
-    let end = many::resume(engine, site, changes, supervisor, &mut told)?;
+    let end = ralph_many::resume(engine, site, changes, supervisor, &mut told)?;
     Ok(end.exit_code())
 }
 
@@ -324,7 +324,7 @@ fn print_line(record: &BatchRecord, batch: &Batch, style: OutputStyle) {
 /// Prints how a batch ended: the same last line as without a screen.
 fn print_end(place: &ProjectPlace, id: &BatchId) {
     let style = Presentation::for_stdout(OutputFormat::Text).style;
-    let records = many::read(&BatchPaths::new(&place.paths, id).journal()).unwrap_or_default();
+    let records = ralph_many::read(&BatchPaths::new(&place.paths, id).journal()).unwrap_or_default();
     if let (Some(batch), Some(last)) = (Batch::from_records(&records), records.last()) {
         print_line(last, &batch, style);
     }
@@ -334,7 +334,7 @@ fn status(args: &Args, json: bool, supervisor: &Supervisor) -> Result<u8, Failur
     let place = place(args)?;
     let (id, batch) = last(&place)?;
     let site = app::site_of_batch(&place, &id, false, supervisor)?;
-    let usage = many::used(&site, &batch);
+    let usage = ralph_many::used(&site, &batch);
     let board = app::follow_batch(&site, &id).look().ok_or(BatchError::NoBatch)?;
     let held = batch.held(now_ms()).filter(|_| board.running);
     if json {
@@ -446,12 +446,12 @@ fn cancel(args: &Args, plan: Option<&str>, supervisor: &Supervisor) -> Result<u8
         return Ok(0);
     }
     if BatchLock::is_held(&place.paths) {
-        many::ask_to_cancel(&paths, plan.as_ref()).map_err(|error| unsent(&error))?;
-        wait_until_done(&place, is_over, || many::take_back(&paths, plan.as_ref()))?;
+        ralph_many::ask_to_cancel(&paths, plan.as_ref()).map_err(|error| unsent(&error))?;
+        wait_until_done(&place, is_over, || ralph_many::take_back(&paths, plan.as_ref()))?;
     } else {
         // No process works on the batch, so the request is recorded here and counts when the batch is resumed.
         let _lock = app::lock_batches(&place, supervisor)?;
-        many::record(&paths, BatchInput::Cancel { plan: plan.clone() })?;
+        ralph_many::record(&paths, BatchInput::Cancel { plan: plan.clone() })?;
         cancel_jobs(&place, &id, &batch, plan.as_ref(), supervisor)?;
     }
     print(&match plan {
@@ -536,7 +536,7 @@ fn attach_to(args: &Args, plan: &str, supervisor: &Supervisor) -> Result<u8, Fai
     let (id, batch) = last(&place)?;
     let plan = named(&batch, plan)?;
     let site = app::site_of_batch(&place, &id, false, supervisor)?;
-    let paths = many::job_state(&site, &plan).map_err(|why| Failure::new(FailureKind::Failed, why))?;
+    let paths = ralph_many::job_state(&site, &plan).map_err(|why| Failure::new(FailureKind::Failed, why))?;
     if lock::is_held(&paths) {
         let commands = FollowUpCommands {
             again: format!("ralph many attach {plan}"),

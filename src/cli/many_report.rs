@@ -7,7 +7,9 @@ use ralph_core::{
     run::{GoalState, RunView},
 };
 use ralph_git::Branches;
+use ralph_many::BatchLock;
 use ralph_plan::batch::{Batch, BatchEnd, BatchId, BatchPlan, GoalTests, PlanPhase};
+use ralph_review::date_time;
 use ralph_system::{os::now_ms, proc::Supervisor};
 use ralph_text::{
     console::{print, print_coloured, print_json},
@@ -23,8 +25,6 @@ use serde::Serialize;
 use crate::{
     app::{self, ProjectPlace},
     error::{Failure, FailureKind},
-    many::{self, BatchLock},
-    review::date_time,
     ui::{Presentation, headless::OutputFormat},
 };
 
@@ -105,10 +105,10 @@ pub(super) fn report(
     supervisor: &Supervisor,
 ) -> Result<u8, Failure> {
     let site = app::site_of_batch(place, id, false, supervisor)?;
-    let usage = many::used(&site, batch);
+    let usage = ralph_many::used(&site, batch);
     let is_running = BatchLock::is_held(&place.paths);
     let plans = batch.plans.iter().map(|plan| {
-        let views = many::job_views(&site, &plan.name);
+        let views = ralph_many::job_views(&site, &plan.name);
         let state = plan_state_in_words(plan, batch, is_running);
         plan_report(batch, plan, (&views[..], state), commits(&site.branches, batch, plan))
     });

@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 
 use crate::{
     app::{PathRoots, answer_in_words, decide},
-    config, driver,
+    config,
     error::{Failure, FailureKind},
 };
 
@@ -123,7 +123,7 @@ fn granted(granted: &GrantedRule) -> Value {
 fn forget(paths: &ProjectPaths, rule: &str) -> Result<u8, Failure> {
     let command = UserCommand::Forget { rule: rule.to_owned() };
     match control::ask(&paths.socket(), &ControlRequest::Command { command }) {
-        Err(ControlError::NotRunning) if driver::forget_rule(paths, rule)? => {
+        Err(ControlError::NotRunning) if ralph_driver::forget_rule(paths, rule)? => {
             print(&format!("forgotten: {rule}\n"));
             Ok(0)
         }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use ralph_core::event::Proof;
+use ralph_review::{Projects, ReportFormat, RunCache, RunEntry, RunStanding, date_time, written};
 use ralph_system::proc::Supervisor;
 use ralph_text::console::{self, print, print_coloured, print_json};
 use ralph_ui::report;
@@ -11,7 +12,6 @@ use ralph_words::{counted, short_duration};
 use crate::{
     app::ProjectPlace,
     error::{Failure, FailureKind},
-    review::{self, Projects, ReportFormat, RunCache, RunEntry, RunStanding, date_time, written},
     telemetry::{TelemetryTarget, write_run},
     ui::{Presentation, headless::OutputFormat},
 };
@@ -32,7 +32,7 @@ pub(super) fn run(
 ) -> Result<u8, Failure> {
     let place = place(args)?;
     let run = which_run(&place.paths, run)?;
-    let report = review::report(&place.paths, &run, supervisor)?;
+    let report = ralph_review::report(&place.paths, &run, supervisor)?;
     match format {
         ReportFormatArg::Text => {
             let style = Presentation::for_stdout(OutputFormat::Text).style;

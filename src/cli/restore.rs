@@ -12,6 +12,7 @@ use ralph_core::{
     run::RunView,
 };
 use ralph_git::{CheckpointPosition as Position, Moment, Repository, RestoreResult};
+use ralph_review::{date_time, repository, run_number};
 use ralph_state::store::{journal::read_view, paths::ProjectPaths};
 use ralph_system::proc::Supervisor;
 use ralph_text::{
@@ -23,7 +24,6 @@ use ralph_ui::tui::RestoreTarget;
 use crate::{
     config,
     error::{Failure, FailureKind},
-    review::{date_time, repository, run_number},
     ui::{
         Presentation,
         headless::OutputFormat,

@@ -16,10 +16,11 @@ use super::{
     scratch_project::{Assignment, ScratchProject},
     trust,
 };
+use ralph_many::{MergeReviewRequest, write_review};
+
 use crate::{
     config::Config,
     error::{Failure, FailureKind},
-    many::{MergeReviewRequest, write_review},
 };
 
 /// Files in the agent's directory: the review that it writes, and what it reviews.

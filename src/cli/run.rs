@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use ralph_driver::RunChoice;
 use ralph_state::store::chosen;
 use ralph_system::{
     diagnostics::{Diagnostics, Filter},
@@ -16,7 +17,6 @@ use ralph_ui::tui::looks::Looks;
 use crate::{
     app::{self, DetachedEnd, ProjectPlace},
     config::{self, SettingSources},
-    driver::RunChoice,
     error::{Failure, FailureKind},
     ui::{Presentation, ScreenOptions, headless::OutputFormat, looks_file},
 };

@@ -10,6 +10,7 @@ use std::{
 };
 
 use ralph_core::event::{Goal, Hooks, RunId, Usage};
+use ralph_driver::RunChoice;
 use ralph_git::{Moment, Repository};
 use ralph_state::store::{journal::read_view, paths::ProjectPaths};
 use ralph_system::proc::Supervisor;
@@ -19,7 +20,6 @@ use tempfile::TempDir;
 use crate::{
     app::{self, ProjectPlace},
     config::{self, Config, Loaded, Notify},
-    driver::RunChoice,
     error::{Failure, FailureKind},
     ui::{Presentation, headless::OutputFormat},
 };

@@ -6,6 +6,7 @@ use ralph_core::{
     event::{BreakerState, Question, ReviewSettings, SteeringKind, Wait},
     run::{Breaker, GoalState, GoalStatus, OpenAsk, Phase, RunView},
 };
+use ralph_driver::{status_of, whole_status};
 use ralph_state::{
     control::{self, ControlError, RunStatus},
     store::{journal::read_view, paths::ProjectPaths},
@@ -24,7 +25,6 @@ use ralph_words::{
 };
 
 use crate::{
-    driver::{status_of, whole_status},
     error::Failure,
     ui::{
         Presentation,
@@ -337,7 +337,7 @@ mod tests {
 
     use ralph_state::control::Quiet;
 
-    use crate::review::RunEntry;
+    use ralph_review::RunEntry;
 
     const MINUTE_MS: u64 = 60_000;
 

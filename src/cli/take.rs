@@ -24,11 +24,12 @@ use super::{
     setting_flags::SettingFlags,
     table::{TableCell, table},
 };
+use ralph_many::{BatchPaths, ask_to_change};
+
 use crate::{
     app::{self, ProjectPlace},
     begin,
     error::{Failure, FailureKind},
-    many::{BatchPaths, ask_to_change},
     ui::{Presentation, headless::OutputFormat},
 };
 

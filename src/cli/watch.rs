@@ -29,8 +29,9 @@ use tokio::{
 };
 use unicode_width::UnicodeWidthChar;
 
+use ralph_driver::whole_status;
+
 use crate::{
-    driver::whole_status,
     error::{Failure, FailureKind},
     ui::{Presentation, headless::OutputFormat},
 };

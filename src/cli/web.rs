@@ -8,6 +8,7 @@ use std::{
 use qrcode::{EcLevel, QrCode, render::unicode::Dense1x2};
 
 use ralph_agent::login::Login;
+use ralph_server::{AdapterOffer, AgentOffers, serve_all};
 use ralph_state::{
     control::UserOnlyAction,
     store::{
@@ -24,7 +25,6 @@ use crate::{
     app::{ProjectPlace, bind, catalog, listen},
     config::{self, SettingSources},
     error::{Failure, FailureKind},
-    server::{AdapterOffer, AgentOffers, serve_all},
     ui::{Presentation, headless::OutputFormat},
 };
 

@@ -2,6 +2,7 @@
 
 use std::{fs, path::PathBuf};
 
+use ralph_review::date_time;
 use ralph_state::{
     control::{ControlClient, ControlError, UserOnlyAction},
     store::{paths::States, tokens::TokenFile},
@@ -16,10 +17,7 @@ use reqwest::{
 };
 use serde::{Deserialize, de::DeserializeOwned};
 
-use crate::{
-    error::{Failure, FailureKind},
-    review::date_time,
-};
+use crate::error::{Failure, FailureKind};
 
 use super::{args::Args, run::place, trust::refuse_agent};
 

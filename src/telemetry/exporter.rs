@@ -33,7 +33,7 @@ use super::{
     otlp::{Attributes, metrics, traces},
     spans::SpanFold,
 };
-use crate::hub::{Hub, StreamMode};
+use ralph_driver::hub::{Hub, StreamMode};
 
 /// How long spans are collected for one request.
 const COLLECTING: Duration = Duration::from_secs(2);

@@ -13,7 +13,10 @@ use std::{
 
 use ralph_agent::transcript::unfolded::Unfold;
 use ralph_core::event::{Record, RunId};
+use ralph_driver::hub::{Hub, LagPolicy, Subscription};
+use ralph_driver::{LoopHandle, OpenRun};
 use ralph_git::Differ;
+use ralph_review::{commit_span, commits};
 use ralph_state::{
     control::frames::UiEvent,
     store::paths::{ProjectPaths, RunPaths},
@@ -29,12 +32,9 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::{
     config::{Config, Notify},
-    driver::{LoopHandle, OpenRun},
-    hub::{Hub, LagPolicy, Subscription},
-    review::{commit_span, commits},
     ui::{
         headless::{self, OutputFormat},
-        live::LiveSource,
+        live::{LiveControl, LiveSource},
         notify::{CommandNotifier, notifier},
         presentation::{Presentation, ScreenOptions, looks_file},
         restorer::restorer,
@@ -234,7 +234,7 @@ impl FrontEnd {
     fn setup(&self, options: ScreenOptions, handle: LoopHandle, running: mpsc::Sender<Infallible>) -> Setup {
         let files = self.files.clone();
         Setup {
-            reach: Some(Arc::new(handle)),
+            reach: Some(Arc::new(LiveControl(handle))),
             theme: theme(options),
             mouse: options.mouse,
             terminals: self.terminals.clone(),

@@ -3,11 +3,11 @@
 use std::time::Instant;
 
 use ralph_core::event::{Record, RequestedBy, UserCommand};
+use ralph_driver::LoopHandle;
+use ralph_driver::hub::Subscription;
 use ralph_state::control::frames::PollResult;
 use ralph_system::proc::Size;
 use ralph_ui::tui::{AfterSignal, EventSource, LoopControl, WakeCallback};
-
-use crate::{driver::LoopHandle, hub::Subscription};
 
 /// The events of the loop in this process.
 pub(crate) struct LiveSource<'a>(pub(crate) &'a mut Subscription);
@@ -32,21 +32,24 @@ impl EventSource for LiveSource<'_> {
 }
 
 /// The loop in this process, which handles signals itself and ends with the process.
-impl LoopControl for LoopHandle {
+#[derive(Clone)]
+pub(crate) struct LiveControl(pub(crate) LoopHandle);
+
+impl LoopControl for LiveControl {
     fn command(&self, command: UserCommand, by: RequestedBy) -> Result<(), String> {
-        LoopHandle::command(self, command, by).map_err(|busy| busy.to_string())
+        self.0.command(command, by).map_err(|busy| busy.to_string())
     }
 
     fn cancel_task(&self, number: u32) -> Result<(), String> {
-        LoopHandle::cancel_task(self, number).map_err(|busy| busy.to_string())
+        self.0.cancel_task(number).map_err(|busy| busy.to_string())
     }
 
     fn type_bytes(&self, bytes: Vec<u8>) {
-        LoopHandle::type_bytes(self, bytes);
+        self.0.type_bytes(bytes);
     }
 
     fn resize(&self, size: Size) {
-        LoopHandle::resize(self, size);
+        self.0.resize(size);
     }
 
     fn signalled(&self, _: RequestedBy) -> AfterSignal {

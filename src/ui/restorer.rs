@@ -6,7 +6,9 @@ use std::{
 };
 
 use ralph_core::event::RunId;
+use ralph_driver::{OpenError, hold};
 use ralph_git::{CheckpointPosition, GitError, Moment, NoRepository, Repository, RestoreResult};
+use ralph_review::repository;
 use ralph_state::{
     control,
     store::{lock, paths::ProjectPaths},
@@ -16,11 +18,6 @@ use ralph_text::{escape_name, with_causes};
 use ralph_ui::tui::{RestoreTarget, Restorer};
 use ralph_words::counted;
 use thiserror::Error;
-
-use crate::{
-    driver::{OpenError, hold},
-    review::repository,
-};
 
 #[derive(Debug, Error)]
 pub(crate) enum RestoreError {

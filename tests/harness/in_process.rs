@@ -15,11 +15,7 @@ use std::{
 };
 
 use jiff::tz::TimeZone;
-use ralph::{
-    config::Config,
-    driver::{self, ClockReading, Driver, DriverError, LoopHandle, OpenRun, RunClock, RunConfig},
-    hub::Hub,
-};
+use ralph::config::Config;
 use ralph_agent::{
     Activity, AgentAdapter, AgentError, Capabilities, Display, NotLive, Prices, Session, SessionCommand,
     SessionRequest,
@@ -31,6 +27,9 @@ use ralph_core::{
         StopRequest, UserCommand,
     },
     run::RunView,
+};
+use ralph_driver::{
+    self as driver, ClockReading, Driver, DriverError, LoopHandle, OpenRun, RunClock, RunConfig, hub::Hub,
 };
 use ralph_plan::prompt::{AgentConfinement, PromptTemplate};
 use ralph_state::{

@@ -13,10 +13,11 @@ use super::{
     batch_settings::{changes, is_shared, refuse_plan},
     last_batch::{last, named, unsent, wait_until_done},
 };
+use ralph_many::{BatchLock, BatchPaths};
+
 use crate::{
     app::{self, ProjectPlace},
     error::{Failure, FailureKind},
-    many::{self, BatchLock, BatchPaths},
 };
 
 /// Adds plans to the last batch. If no process works on it, they run once it is resumed.
@@ -40,7 +41,7 @@ pub(super) fn add(args: &Args, plans: &[PathBuf], supervisor: &Supervisor) -> Re
         ask(&place, &id, &changes, has_all)?;
     } else {
         let _lock = app::lock_batches(&place, supervisor)?;
-        many::record(&BatchPaths::new(&place.paths, &id), BatchInput::Change { changes })?;
+        ralph_many::record(&BatchPaths::new(&place.paths, &id), BatchInput::Change { changes })?;
     }
     let count = counted(names.len() as u64, "plan");
     let then = match is_running {
@@ -135,7 +136,7 @@ fn ask(
     is_done: impl Fn(&Batch) -> bool,
 ) -> Result<(), Failure> {
     let paths = BatchPaths::new(&place.paths, id);
-    let request = many::ask_to_change(&paths, changes).map_err(|error| unsent(&error))?;
+    let request = ralph_many::ask_to_change(&paths, changes).map_err(|error| unsent(&error))?;
     wait_until_done(place, is_done, || _ = fs::remove_file(&request))
 }
 
@@ -151,6 +152,6 @@ pub(super) fn steer(
     let (id, batch) = last(&place)?;
     let plan = named(&batch, plan)?;
     let site = app::site_of_batch(&place, &id, false, supervisor)?;
-    let paths = many::job_state(&site, &plan).map_err(|why| Failure::new(FailureKind::Failed, why))?;
+    let paths = ralph_many::job_state(&site, &plan).map_err(|why| Failure::new(FailureKind::Failed, why))?;
     control::steer_run(&paths, (now, standing), text)
 }

@@ -15,17 +15,18 @@ use ralph_text::{
 use ralph_words::counted;
 
 use super::super::{args::Args, run::place, trust};
+use ralph_many::{Cleaned, Retained};
+
 use crate::{
     app,
     error::{Failure, FailureKind, shell_word},
-    many::{self, Cleaned, Retained},
 };
 
 /// Removes leftovers of batches without activity for `older_ms`.
 pub(super) fn clean(args: &Args, older_ms: Option<u64>, supervisor: &Supervisor) -> Result<u8, Failure> {
     let place = place(args)?;
     trust::refuse_agent(&place.paths, UserOnlyAction::Many)?;
-    let Some(last) = many::latest(&place.paths) else {
+    let Some(last) = ralph_many::latest(&place.paths) else {
         print("nothing to clean: there is no batch in this project\n");
         return Ok(0);
     };
@@ -33,7 +34,7 @@ pub(super) fn clean(args: &Args, older_ms: Option<u64>, supervisor: &Supervisor)
     let site = app::site_of_batch(&place, &last, false, supervisor)?;
     let older = older_ms.map(Duration::from_millis);
     let failed = |why| Failure::new(FailureKind::Failed, why);
-    let cleaned = many::clean(&site, older, SystemTime::now()).map_err(failed)?;
+    let cleaned = ralph_many::clean(&site, older, SystemTime::now()).map_err(failed)?;
     let mut has_failed = false;
     for (id, cleaned) in &cleaned {
         print(&format!("{}\n", one_line(&removed_in_words(id, cleaned))));

@@ -5,12 +5,12 @@ use std::{
     time::{Duration, Instant},
 };
 
+use ralph_many::{BatchError, BatchPaths};
 use ralph_plan::batch::{Batch, BatchId, PlanName};
 
 use crate::{
     app::{self, ProjectPlace},
     error::{Failure, FailureKind},
-    many::{self, BatchError, BatchPaths},
 };
 
 /// Time a batch has to act on a request.
@@ -19,9 +19,9 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 /// The batch of the project that began last.
 pub(in crate::cli) fn last(place: &ProjectPlace) -> Result<(BatchId, Batch), Failure> {
-    let id = many::latest(&place.paths).ok_or(BatchError::NoBatch)?;
+    let id = ralph_many::latest(&place.paths).ok_or(BatchError::NoBatch)?;
     let paths = BatchPaths::new(&place.paths, &id);
-    let records = many::read(&paths.journal()).map_err(BatchError::Journal)?;
+    let records = ralph_many::read(&paths.journal()).map_err(BatchError::Journal)?;
     let batch = Batch::from_records(&records).ok_or(BatchError::NoBatch)?;
     Ok((id, batch))
 }

@@ -1,0 +1,83 @@
+//! Skipped tests: whether one that ran before is among them.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::Arc,
+};
+
+use ralph_core::{
+    event::{Goal, TestCounts, TestNames, Text},
+    run::RunView,
+};
+use ralph_gate::guard::{GuardError, Originals};
+
+use super::{
+    super::goals::CheckedGoal,
+    TestGate,
+    in_place::{InPlace, blocking},
+};
+
+/// Whether a goal measures nothing with more tests than `before`: they are skipped, or expected to fail.
+pub(super) fn skips_more(checked: &[CheckedGoal], before: &BTreeMap<String, TestCounts>) -> bool {
+    checked.iter().any(|checked| {
+        let before = before.get(&checked.result.name).filter(|before| before.ran() > 0);
+        let now = checked.result.tests.as_ref();
+        before
+            .zip(now)
+            .is_some_and(|(before, now)| now.unmeasured() > before.unmeasured())
+    })
+}
+
+/// Returns the counts of the original tests by goal.
+pub(crate) fn baselines(view: &RunView) -> BTreeMap<String, TestCounts> {
+    let goals = view.goals.iter();
+    let counted = goals.filter_map(|goal| Some((goal.name.clone(), goal.baseline.clone()?)));
+    counted.collect()
+}
+
+pub(super) fn skipped_tests(checked: &CheckedGoal) -> Vec<String> {
+    checked
+        .report
+        .as_ref()
+        .map_or_else(Vec::new, |report| report.skipped.clone())
+}
+
+/// Returns those of the `skipped` tests that a goal ran.
+pub(super) fn run_of(checked: &CheckedGoal, skipped: &[String]) -> TestNames {
+    let report = checked.report.as_ref().filter(|_| !skipped.is_empty());
+    let ran: HashSet<&String> = report
+        .iter()
+        .flat_map(|report| report.passed.iter().chain(&report.failed))
+        .collect();
+    skipped
+        .iter()
+        .filter(|name| ran.contains(name))
+        .map(Text::from)
+        .collect()
+}
+
+/// Runs the goals with the originals and without new test files, whose tests would be counted beside them. Returns `None` for
+/// the results if there are no new ones. The new files are back in place afterwards, because they measure the work.
+pub(super) async fn counted_alone<Running: Future<Output = Vec<CheckedGoal>>>(
+    in_place: InPlace,
+    goals: Vec<Goal>,
+    run: impl Fn(Vec<Goal>) -> Running,
+    gate: &TestGate,
+    originals: &Arc<Originals>,
+) -> (Result<InPlace, GuardError>, Option<Vec<CheckedGoal>>) {
+    let taken_out = {
+        let (project, originals) = (gate.project.clone(), Arc::clone(originals));
+        blocking(move || in_place.without_new_tests(&originals, &project)).await
+    };
+    let in_place = match taken_out {
+        Ok((in_place, true)) => in_place,
+        Ok((in_place, false)) => return (Ok(in_place), None),
+        Err(error) => return (Err(error), None),
+    };
+    let alone = run(goals).await;
+    let held = match blocking(move || in_place.end()).await {
+        Ok(()) => InPlace::begin(originals, &gate.project, &gate.record).await,
+        Err(error) => Err(error),
+    };
+    (held, Some(alone))
+}

@@ -1,0 +1,122 @@
+//! The goals without the work: the tests that came with it should fail then.
+//!
+//! The present tests run, since new tests are what measures the work. Only a failing test with a name counts: a test file
+//! that cannot be loaded without the work says nothing about its tests.
+
+use std::{collections::HashSet, ops::RangeInclusive, path::PathBuf, sync::Arc};
+
+use ralph_core::event::{Goal, Mutant, MutantOutcome, MutantTarget, TestCounts, TriedMutant};
+use ralph_gate::guard::{FileContent, GuardError, OpenTrial, Originals};
+use ralph_text::with_causes;
+use tracing::debug;
+
+use super::{
+    super::goals::{CheckedGoal, ExecutionContext, check_all},
+    in_place::{InPlace, blocking},
+};
+
+/// Python's unittest reports a test file that cannot be loaded as a failing test of this class.
+const NOT_LOADED: &str = "unittest.loader._FailedTest";
+
+/// Lines of files, numbered from 1.
+pub(crate) type ChangedLines = Vec<(String, Vec<RangeInclusive<u32>>)>;
+
+/// The changes that a run has made so far.
+#[derive(Debug, Default)]
+pub(crate) struct Work {
+    /// Added and changed lines.
+    pub(crate) lines: ChangedLines,
+    /// The changed files, as they were when the run began.
+    pub(crate) before: Vec<(String, FileContent)>,
+}
+
+/// The tests of a goal with the work in place.
+pub(super) struct WithWork {
+    ran: u32,
+    /// The names of passed tests; empty if the runner prints no names.
+    passed: HashSet<String>,
+    /// The names of tests that failed nevertheless.
+    failed: Vec<String>,
+}
+
+impl WithWork {
+    pub(super) fn from_checked(checked: &CheckedGoal) -> Self {
+        let report = checked.report.as_ref();
+        Self {
+            ran: ran(checked),
+            passed: report.map_or_else(HashSet::new, |report| report.passed.iter().cloned().collect()),
+            failed: report.map_or_else(Vec::new, |report| report.failed.clone()),
+        }
+    }
+
+    /// Whether a named test fails `without` the work and passes with it.
+    fn is_noticed_in(&self, without: &CheckedGoal) -> bool {
+        let failed = without.report.iter().flat_map(|report| &report.failed);
+        let mut failed = failed.filter(|name| !name.contains(NOT_LOADED) && !self.failed.contains(name));
+        failed.any(|name| self.passed.is_empty() || self.passed.contains(name))
+    }
+}
+
+fn ran(checked: &CheckedGoal) -> u32 {
+    checked.result.tests.as_ref().map_or(0, TestCounts::ran)
+}
+
+fn outcome(with: &[WithWork], without: &[CheckedGoal]) -> MutantOutcome {
+    let pairs = || with.iter().zip(without);
+    if pairs().any(|(with, without)| with.is_noticed_in(without)) {
+        return MutantOutcome::Noticed;
+    }
+    // Tests in a new file of the work are taken out with it.
+    match pairs().all(|(with, without)| without.result.passed && ran(without) >= with.ran) {
+        true => MutantOutcome::Missed,
+        false => MutantOutcome::NoVerdict,
+    }
+}
+
+/// Runs `goals` once without the work and compares with the tests `with` it. Returns `None` if the work is only tests.
+///
+/// # Errors
+/// [`GuardError`] if the agent's files cannot be restored.
+pub(super) async fn tried(
+    record: PathBuf,
+    originals: Arc<Originals>,
+    before: Vec<(String, FileContent)>,
+    goals: Vec<Goal>,
+    with: &[WithWork],
+    parallel: bool,
+    place: Arc<ExecutionContext>,
+) -> Result<Option<TriedMutant>, GuardError> {
+    let begun = {
+        let (project, record) = (place.project.clone(), record.clone());
+        blocking(move || {
+            let files = originals.without_work(&project, before)?;
+            let Some((first, _)) = files.first() else {
+                return Ok(None);
+            };
+            let paths: Vec<&str> = files.iter().map(|(path, _)| path.as_str()).collect();
+            let mutant = Mutant {
+                path: first.clone().into(),
+                line: 1,
+                before: paths.join(", ").into(),
+                after: "".into(),
+                target: MutantTarget::Whole,
+            };
+            Ok(Some((InPlace::replacing(files, &project, &record)?, mutant)))
+        })
+    };
+    let (in_place, mutant) = match begun.await {
+        Ok(Some(begun)) => begun,
+        Ok(None) => return Ok(None),
+        Err(error) => {
+            debug!(error = with_causes(&error), "the work could not be taken out");
+            let recovered = blocking(move || OpenTrial::recover(&record, &place.project));
+            return recovered.await.map(|_| None);
+        }
+    };
+    let outcome = match in_place.refused() {
+        Some(_) => MutantOutcome::NoVerdict,
+        None => outcome(with, &check_all(goals, parallel, place).await),
+    };
+    blocking(move || in_place.end()).await?;
+    Ok(Some(TriedMutant { mutant, outcome }))
+}

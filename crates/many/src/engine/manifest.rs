@@ -1,0 +1,432 @@
+//! The manifest of an engine: complete and checked, with placeholders only where they have a value. Programs
+//! are not looked for here.
+
+use std::time::Duration;
+
+use ralph_policy::settings::{LayerError, Merged, PlaceholderSet, SettingOrigin, TextTemplate, parse_template};
+use regex_lite::Regex;
+use thiserror::Error;
+
+use super::written::{WrittenArray, WrittenEngine};
+
+/// A placeholder in an engine's commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum EnginePlaceholder {
+    Args,
+    /// The arguments that make a job an array; nothing for a single job.
+    Array,
+    Cores,
+    /// The index of a job in its array.
+    Index,
+    /// The engine's id of the job.
+    Job,
+    /// The last index of an array, which begins at 0.
+    Last,
+    Log,
+    MemoryMib,
+    Minutes,
+    /// ralph's name of the job.
+    Name,
+    Script,
+    /// The minutes in seconds, for engines that count in seconds.
+    Seconds,
+    /// The work tree.
+    Tree,
+}
+
+impl PlaceholderSet for EnginePlaceholder {
+    fn name(self) -> &'static str {
+        match self {
+            EnginePlaceholder::Args => "args",
+            EnginePlaceholder::Array => "array",
+            EnginePlaceholder::Cores => "cores",
+            EnginePlaceholder::Index => "index",
+            EnginePlaceholder::Last => "last",
+            EnginePlaceholder::Job => "job",
+            EnginePlaceholder::Log => "log",
+            EnginePlaceholder::MemoryMib => "memory_mib",
+            EnginePlaceholder::Minutes => "minutes",
+            EnginePlaceholder::Name => "name",
+            EnginePlaceholder::Script => "script",
+            EnginePlaceholder::Seconds => "seconds",
+            EnginePlaceholder::Tree => "tree",
+        }
+    }
+}
+
+pub(super) type CommandTemplate = TextTemplate<EnginePlaceholder>;
+
+/// An error in the file of an engine, with its location.
+#[derive(Debug, Clone, Error)]
+pub enum EngineManifestError {
+    #[error(transparent)]
+    Layer(#[from] LayerError),
+    #[error("{at}: `{key}` is missing")]
+    Missing { at: SettingOrigin, key: &'static str },
+    #[error("{at}: `{{{name}}}` in `{key}` must be an element of its own: it stands for all of `{list}`")]
+    ListNotAlone {
+        at: SettingOrigin,
+        key: &'static str,
+        name: &'static str,
+        list: &'static str,
+    },
+    #[error("{at}: `submit.array` needs `{{array}}` in `submit.command`, where the arguments of an array go")]
+    NoArray { at: SettingOrigin },
+    #[error("{at}: `array.index` is not the name of a variable")]
+    NotAVariable { at: SettingOrigin },
+    #[error("{at}: `{key}` is not a regular expression: {why}")]
+    NotARegex {
+        at: SettingOrigin,
+        key: &'static str,
+        why: String,
+    },
+    #[error("{at}: `{key}` needs a group named `{group}`, as in `(?<{group}>...)`")]
+    NoGroup {
+        at: SettingOrigin,
+        key: &'static str,
+        group: &'static str,
+    },
+    #[error("{at}: `{key}` is not a JSON pointer, which is empty or begins with `/`, as in \"/0/id\"")]
+    NotAPointer { at: SettingOrigin, key: &'static str },
+    #[error("{at}: `{key}` and `{pointer}` exclude each other; leave out one of them")]
+    TwoWays {
+        at: SettingOrigin,
+        key: &'static str,
+        pointer: &'static str,
+    },
+    #[error("{at}: `state.means` has the word \"{word}\" twice")]
+    WordTwice { at: SettingOrigin, word: String },
+}
+
+impl EngineManifestError {
+    /// Returns hints for the user, one sentence each.
+    pub(crate) fn hints(&self) -> Vec<String> {
+        match self {
+            EngineManifestError::Layer(error) => error.hints(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// A complete engine.
+#[derive(Debug, Clone)]
+pub struct EngineManifest {
+    pub(crate) id: String,
+    pub title: String,
+    pub verified: Option<String>,
+    pub(crate) install: Option<String>,
+    pub(super) timeout: Duration,
+    /// How long the engine and a run may contradict each other.
+    pub(super) patience: Duration,
+    pub(super) cores: u32,
+    pub(super) memory_mib: u32,
+    pub(super) minutes: u32,
+    pub(super) setup: Vec<String>,
+    pub(super) env: Vec<(String, String)>,
+    pub(super) submit: Vec<CommandTemplate>,
+    pub(super) args: Vec<String>,
+    pub(super) stdin: Option<CommandTemplate>,
+    /// `None` if each job is submitted by itself.
+    pub(super) array: Option<ArrayManifest>,
+    pub(super) submitted: AnswerFormat,
+    pub(super) find: Option<(Vec<CommandTemplate>, AnswerFormat)>,
+    pub(super) state: Vec<CommandTemplate>,
+    pub(super) every: Duration,
+    pub(super) stated: AnswerFormat,
+    pub(super) unknown: Option<AnswerPattern>,
+    pub(super) words: Vec<(String, StateMeaning)>,
+    pub(super) cancel: Vec<CommandTemplate>,
+    pub(super) log: Option<Vec<CommandTemplate>>,
+}
+
+/// How an engine takes several jobs as one array.
+#[derive(Debug, Clone)]
+pub(super) struct ArrayManifest {
+    pub(super) args: Vec<CommandTemplate>,
+    /// The variable with the index.
+    pub(super) index: String,
+    /// The engine's id of one job of an array.
+    pub(super) job: CommandTemplate,
+}
+
+/// The meaning of a state that the engine reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StateMeaning {
+    Queued,
+    Running,
+    Ended,
+    CutOff,
+    Cancelled,
+}
+
+/// The location of a value in the output of a command.
+#[derive(Debug, Clone)]
+pub(super) enum AnswerFormat {
+    Group {
+        pattern: AnswerPattern,
+        group: &'static str,
+    },
+    Pointer(String),
+}
+
+/// A regular expression with placeholders for the job and its name.
+#[derive(Debug, Clone)]
+pub(super) struct AnswerPattern(CommandTemplate);
+
+impl AnswerPattern {
+    fn new(
+        merged: &Merged,
+        key: &'static str,
+        text: &str,
+        allowed: &[EnginePlaceholder],
+    ) -> Result<AnswerPattern, EngineManifestError> {
+        let pattern = AnswerPattern(parse_template(merged, key, text, allowed)?);
+        match pattern.filled(|_| Some("x".to_owned())) {
+            Ok(_) => Ok(pattern),
+            Err(error) => Err(EngineManifestError::NotARegex {
+                at: merged.origin(key),
+                key,
+                why: error.to_string(),
+            }),
+        }
+    }
+
+    /// Returns the expression for one job; the values are escaped.
+    pub(super) fn filled(
+        &self,
+        value: impl Fn(EnginePlaceholder) -> Option<String>,
+    ) -> Result<Regex, regex_lite::Error> {
+        let text = self.0.fill(|slot| Some(regex_lite::escape(&value(slot)?)));
+        // Without a value the expression matches nothing.
+        Regex::new(text.as_deref().unwrap_or("[^\\s\\S]"))
+    }
+}
+
+impl EngineManifest {
+    /// Returns the program that submits jobs.
+    pub fn program(&self) -> Option<String> {
+        self.submit.first()?.fill(|_| None)
+    }
+
+    /// Makes the manifest of engine `id` from its merged layers.
+    ///
+    /// # Errors
+    /// The first error in it.
+    pub(crate) fn from_merged(
+        id: &str,
+        merged: &Merged,
+        written: WrittenEngine,
+    ) -> Result<EngineManifest, EngineManifestError> {
+        use EnginePlaceholder::{Args, Array, Cores, Job, Log, MemoryMib, Minutes, Name, Script, Seconds, Tree};
+        let reader = EngineManifestReader { merged };
+        let named = [Name, Cores, MemoryMib, Minutes, Seconds, Log, Script, Tree];
+        let submitting = [&named[..], &[Args, Array]].concat();
+        let known = [Name, Job, Log, Script, Tree];
+        let milliseconds = |value: u32| Duration::from_millis(u64::from(value));
+        let find = match &written.find.command {
+            None => None,
+            Some(command) => Some((
+                reader.command("find.command", command, &named)?,
+                reader.reading(
+                    ("find.job", written.find.job.as_deref()),
+                    ("find.job_pointer", written.find.job_pointer.as_deref()),
+                    "job",
+                    &[Name],
+                )?,
+            )),
+        };
+        let means = written.state.means;
+        let words = [
+            (means.queued, StateMeaning::Queued),
+            (means.running, StateMeaning::Running),
+            (means.ended, StateMeaning::Ended),
+            (means.cut_off, StateMeaning::CutOff),
+            (means.cancelled, StateMeaning::Cancelled),
+        ];
+        let words: Vec<(String, StateMeaning)> = words
+            .into_iter()
+            .flat_map(|(words, meaning)| words.into_iter().map(move |word| (word, meaning)))
+            .collect();
+        let repeats =
+            |(at, (word, _)): &(usize, &(String, StateMeaning))| words[..*at].iter().any(|(known, _)| known == word);
+        if let Some((_, (word, _))) = words.iter().enumerate().find(repeats) {
+            return Err(EngineManifestError::WordTwice {
+                at: merged.origin("state"),
+                word: word.clone(),
+            });
+        }
+        let required = |key: &'static str, command: &Option<Vec<String>>, allowed: &[EnginePlaceholder]| match command {
+            Some(command) => reader.command(key, command, allowed),
+            None => Err(reader.missing(key)),
+        };
+        let submit = required("submit.command", &written.submit.command, &submitting)?;
+        let array = match written.submit.array {
+            true => Some(reader.array(&written.array, &submit)?),
+            false => None,
+        };
+        Ok(EngineManifest {
+            submit,
+            array,
+            submitted: reader.reading(
+                ("submit.job", written.submit.job.as_deref()),
+                ("submit.job_pointer", written.submit.job_pointer.as_deref()),
+                "job",
+                &[Name],
+            )?,
+            stdin: match &written.submit.stdin {
+                Some(text) => Some(parse_template(merged, "submit.stdin", text, &named)?),
+                None => None,
+            },
+            find,
+            state: required("state.command", &written.state.command, &known)?,
+            stated: reader.reading(
+                ("state.state", written.state.state.as_deref()),
+                ("state.state_pointer", written.state.state_pointer.as_deref()),
+                "state",
+                &[Name, Job],
+            )?,
+            unknown: match &written.state.unknown {
+                Some(text) => Some(AnswerPattern::new(merged, "state.unknown", text, &[Name, Job])?),
+                None => None,
+            },
+            cancel: required("cancel.command", &written.cancel.command, &known)?,
+            log: match &written.log.command {
+                Some(command) => Some(reader.command("log.command", command, &known)?),
+                None => None,
+            },
+            words,
+            timeout: milliseconds(written.timeout_ms),
+            patience: milliseconds(written.patience_ms),
+            every: milliseconds(written.state.every_ms),
+            cores: written.job.cores,
+            memory_mib: written.job.memory_mib,
+            minutes: written.job.minutes,
+            setup: written.job.setup,
+            env: written.job.env.into_iter().collect(),
+            args: written.submit.args,
+            title: written.title.unwrap_or_else(|| id.to_owned()),
+            verified: written.verified,
+            install: written.install.hint,
+            id: id.to_owned(),
+        })
+    }
+
+    pub(super) fn meaning(&self, word: &str) -> Option<StateMeaning> {
+        let found = self.words.iter().find(|(known, _)| known == word);
+        found.map(|(_, meaning)| *meaning)
+    }
+}
+
+struct EngineManifestReader<'a> {
+    merged: &'a Merged,
+}
+
+impl EngineManifestReader<'_> {
+    fn missing(&self, key: &'static str) -> EngineManifestError {
+        let section = key.split('.').next().unwrap_or(key);
+        EngineManifestError::Missing {
+            at: self.merged.origin(section),
+            key,
+        }
+    }
+
+    fn command(
+        &self,
+        key: &'static str,
+        words: &[String],
+        allowed: &[EnginePlaceholder],
+    ) -> Result<Vec<CommandTemplate>, EngineManifestError> {
+        if words.first().is_none_or(String::is_empty) {
+            return Err(LayerError::empty(self.merged, key).into());
+        }
+        let templates = words.iter().map(|word| parse_template(self.merged, key, word, allowed));
+        let templates = templates.collect::<Result<Vec<_>, _>>()?;
+        let lists = [
+            (EnginePlaceholder::Args, "submit.args"),
+            (EnginePlaceholder::Array, "array.args"),
+        ];
+        for (list, written) in lists {
+            let mut holding = templates
+                .iter()
+                .filter(|text| text.placeholders().any(|slot| slot == list));
+            if holding.any(|text| text.whole().is_none()) {
+                return Err(EngineManifestError::ListNotAlone {
+                    at: self.merged.origin(key),
+                    key,
+                    name: list.name(),
+                    list: written,
+                });
+            }
+        }
+        Ok(templates)
+    }
+
+    fn array(&self, written: &WrittenArray, submit: &[CommandTemplate]) -> Result<ArrayManifest, EngineManifestError> {
+        if !submit.iter().any(|word| word.whole() == Some(EnginePlaceholder::Array)) {
+            return Err(EngineManifestError::NoArray {
+                at: self.merged.origin("submit.command"),
+            });
+        }
+        let (Some(index), Some(job)) = (&written.index, &written.job) else {
+            let key = if written.index.is_none() {
+                "array.index"
+            } else {
+                "array.job"
+            };
+            return Err(self.missing(key));
+        };
+        let is_variable = index.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_')
+            && index
+                .chars()
+                .all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+        if !is_variable {
+            return Err(EngineManifestError::NotAVariable {
+                at: self.merged.origin("array.index"),
+            });
+        }
+        Ok(ArrayManifest {
+            args: self.command("array.args", &written.args, &[EnginePlaceholder::Last])?,
+            index: index.clone(),
+            job: parse_template(
+                self.merged,
+                "array.job",
+                job,
+                &[EnginePlaceholder::Job, EnginePlaceholder::Index],
+            )?,
+        })
+    }
+
+    fn reading(
+        &self,
+        (key, pattern): (&'static str, Option<&str>),
+        (pointer_key, pointer): (&'static str, Option<&str>),
+        group: &'static str,
+        allowed: &[EnginePlaceholder],
+    ) -> Result<AnswerFormat, EngineManifestError> {
+        let at = self.merged.origin(key);
+        match (pattern, pointer) {
+            (Some(_), Some(_)) => Err(EngineManifestError::TwoWays {
+                at,
+                key,
+                pointer: pointer_key,
+            }),
+            (None, None) => Err(self.missing(key)),
+            (None, Some(pointer)) if !pointer.is_empty() && !pointer.starts_with('/') => {
+                Err(EngineManifestError::NotAPointer {
+                    at: self.merged.origin(pointer_key),
+                    key: pointer_key,
+                })
+            }
+            (None, Some(pointer)) => Ok(AnswerFormat::Pointer(pointer.to_owned())),
+            (Some(text), None) => {
+                let pattern = AnswerPattern::new(self.merged, key, text, allowed)?;
+                let filled = pattern.filled(|_| Some("x".to_owned()));
+                let has_group = filled.is_ok_and(|regex| regex.capture_names().flatten().any(|name| name == group));
+                match has_group {
+                    true => Ok(AnswerFormat::Group { pattern, group }),
+                    false => Err(EngineManifestError::NoGroup { at, key, group }),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! The changes of iterations as a patch.
+
+use std::io;
+
+use ralph_core::event::RunId;
+use ralph_git::{AfterCheckpoint, DiffColour, DiffDetail, GitError, IterationCheckpoints, NoRepository, RenderedDiff};
+use ralph_state::store::{lock, paths::ProjectPaths};
+use ralph_system::proc::Supervisor;
+use thiserror::Error;
+
+use super::repository::repository;
+
+#[derive(Debug, Error)]
+pub enum DifferenceError {
+    #[error("no temporary directory")]
+    Scratch(#[source] io::Error),
+    #[error(transparent)]
+    NoRepository(#[from] NoRepository),
+    #[error(transparent)]
+    Git(#[from] GitError),
+}
+
+/// A request for the changes of one iteration or several.
+#[derive(Debug, Clone)]
+pub struct DifferenceRequest {
+    /// The iteration; `None` for the last one that is over.
+    pub n: Option<u32>,
+    /// The first of several iterations, of which `n` is the last.
+    pub since: Option<u32>,
+    pub detail: DiffDetail,
+    pub colour: DiffColour,
+    /// The setting `checkpoint.include` of the run, for an iteration that still runs.
+    pub include: Vec<String>,
+}
+
+/// Renders the changes of iterations of `run` in git's format, up to a size limit. The patch lies between the
+/// checkpoints around them or, while the last of them runs, between the first checkpoint and the current files.
+///
+/// # Errors
+/// [`DifferenceError::Scratch`] without a temporary directory, [`DifferenceError::NoRepository`] without a repository,
+/// [`DifferenceError::Git`] as [`Repository::around`] and [`Repository::difference`].
+pub fn difference(
+    paths: &ProjectPaths,
+    run: &RunId,
+    request: DifferenceRequest,
+    supervisor: &Supervisor,
+) -> Result<RenderedDiff, DifferenceError> {
+    let DifferenceRequest {
+        n,
+        since,
+        detail,
+        colour,
+        include,
+    } = request;
+    let scratch = tempfile::tempdir().map_err(DifferenceError::Scratch)?;
+    let repository = repository(paths, scratch.path(), include, supervisor)?;
+    let IterationCheckpoints { before, after } = repository.around(run, since, n)?;
+    let after = match after {
+        AfterCheckpoint::Checkpoint(after) => Some(after),
+        AfterCheckpoint::NotYet(_) if lock::running(paths).as_ref() == Some(run) => None,
+        AfterCheckpoint::NotYet(why) => return Err(why.into()),
+    };
+    Ok(repository.difference(&before, after.as_ref(), detail, colour)?)
+}

@@ -1,0 +1,21 @@
+//! The repository that holds the checkpoints of a project.
+
+use std::path::Path;
+
+use ralph_git::{NoRepository, Repository};
+use ralph_state::store::paths::ProjectPaths;
+use ralph_system::proc::Supervisor;
+
+/// Finds the repository of a project, with `scratch` as the place of ralph's index.
+///
+/// # Errors
+/// [`NoRepository`] if there are no checkpoints.
+pub fn repository(
+    paths: &ProjectPaths,
+    scratch: &Path,
+    include: Vec<String>,
+    supervisor: &Supervisor,
+) -> Result<Repository, NoRepository> {
+    let (repository, _) = Repository::discover(paths.project(), scratch, supervisor)?;
+    Ok(repository.including(include).excluding_state(paths.states()))
+}

@@ -1,0 +1,541 @@
+//! Starts runs and batches for the user, in `ralph web`.
+//!
+//! A start is the command line that the user would type, as a process of its own that outlives this server: it parses
+//! and checks everything, and what it refuses is refused here in its words. This server only makes sure that a request
+//! names a listed project, plans inside of it, and values that stay values of their options.
+
+use std::{
+    ffi::OsString,
+    fs, io,
+    path::{Component, Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use axum::{
+    Extension, Router,
+    extract::{
+        Path as PathParameter, Query, State,
+        rejection::{PathRejection, QueryRejection},
+    },
+    http::StatusCode,
+};
+use ralph_core::event::RunId;
+use ralph_many::batches_in;
+use ralph_plan::PlanKind;
+use ralph_review::Projects;
+use ralph_state::{
+    control::ClientRole,
+    store::{lock, paths::ProjectPaths},
+};
+use ralph_system::{
+    files::{self, PLAN_CAP_BYTES},
+    proc::{Supervisor, UnattendedStart},
+};
+use ralph_text::one_line;
+use serde::{Deserialize, Serialize};
+use tokio::{sync::Mutex, task::spawn_blocking};
+
+use super::{
+    json::Json,
+    problem::{ApiProblem, HttpResult},
+    rows::routes,
+};
+
+/// Time that a run or batch has to begin.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Maximum number of plans offered, and of plans in a batch.
+const MOST_PLANS: usize = 64;
+/// Maximum number of directory entries looked at for plans.
+const MOST_ENTRIES: usize = 2_000;
+/// The directories of a project in which plans are looked for.
+const PLAN_PLACES: [&str; 4] = ["", "plans", ".ralph/plans", "scripts/ralph"];
+
+routes! { Arc<Starts>;
+    /// The plans and installed agents with which a run of a project can be started. Only `ralph web` has this route.
+    get "/start" query StartQuery, => json(StartOffers), offers;
+    /// Starts a run in a project, as `ralph` does there, or continues its last one. Only in `ralph web`, and for the user
+    /// alone. 409 with the words of the command line if it refuses.
+    post "/runs" body StartRun, => json(StartedRun), start_run;
+    /// Starts a batch of plans in a project, as `ralph many` does there. Only in `ralph web`, and for the user alone. 409
+    /// with the words of the command line if it refuses.
+    post "/batches" body StartBatch, => json(StartedBatch), start_batch;
+    /// Resumes the last batch of a project, as `ralph many resume` does there. Only in `ralph web`, and for the user alone.
+    /// 409 with the words of the command line if it refuses.
+    post "/batches/{id}/resume" in String, => json(StartedBatch), resume_batch;
+}
+
+/// Returns the agents that a run of a project may be given.
+pub(crate) type AgentLookup = Box<dyn Fn(&ProjectPaths) -> Result<AgentOffers, String> + Send + Sync>;
+
+/// Starts runs in the listed projects.
+pub(super) struct Starts {
+    projects: Arc<Projects>,
+    /// The directory of all states.
+    root: PathBuf,
+    supervisor: Supervisor,
+    agents: AgentLookup,
+    /// Held while one starts: starts happen one after the other.
+    turn: Mutex<()>,
+}
+
+/// The agents of a project.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct AgentOffers {
+    /// The adapters whose program is installed.
+    pub adapters: Vec<AdapterOffer>,
+    /// The adapter that the settings name.
+    pub adapter: Option<String>,
+    /// Files of the project that are left out, because the user has not trusted them.
+    pub untrusted: Option<String>,
+}
+
+/// An installed agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct AdapterOffer {
+    pub id: String,
+    pub title: String,
+    /// Whether a login was found, as far as that can be determined.
+    pub logged_in: bool,
+}
+
+/// A plan of a project.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct PlanOffer {
+    /// Its path in the project.
+    path: String,
+    done: u32,
+    open: u32,
+    /// Whether a run takes it if none is named.
+    default: bool,
+}
+
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct StartOffers {
+    plans: Vec<PlanOffer>,
+    agents: AgentOffers,
+}
+
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+struct StartQuery {
+    /// The root of the project, as the list of runs has it.
+    project: PathBuf,
+}
+
+/// A run to be started.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct StartRun {
+    /// The root of the project, as the list of runs has it.
+    project: PathBuf,
+    /// The plan, as a path in the project; without it, the one that `ralph` finds.
+    #[serde(default)]
+    plan: Option<String>,
+    /// The last run of the project, to continue it instead of starting one, as `ralph continue` does.
+    #[serde(default)]
+    continues: Option<RunId>,
+    #[serde(default)]
+    settings: StartSettings,
+}
+
+/// A batch to be started.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct StartBatch {
+    /// The root of the project, as the list of runs has it.
+    project: PathBuf,
+    /// The plans, as paths in the project.
+    plans: Vec<String>,
+    /// How many run at a time.
+    #[serde(default)]
+    jobs: Option<u32>,
+    #[serde(default)]
+    settings: StartSettings,
+}
+
+/// Settings of a run, which override those of its project. Each is the option of the command line with its name.
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct StartSettings {
+    #[serde(default)]
+    adapter: Option<String>,
+    #[serde(default)]
+    model: Option<String>,
+    #[serde(default)]
+    max_iterations: Option<u32>,
+    /// Such as `90s`, `10m` or `8h`.
+    #[serde(default)]
+    max_time: Option<String>,
+    #[serde(default)]
+    max_cost_usd: Option<f64>,
+    #[serde(default)]
+    max_tokens: Option<u64>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct StartedRun {
+    run: String,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct StartedBatch {
+    batch: String,
+}
+
+/// The routes that start runs in `projects`, whose states are below `root`.
+pub(super) fn routes(projects: Arc<Projects>, root: PathBuf, supervisor: &Supervisor, agents: AgentLookup) -> Router {
+    rows().with_state(Arc::new(Starts {
+        projects,
+        root,
+        supervisor: supervisor.clone(),
+        agents,
+        turn: Mutex::default(),
+    }))
+}
+
+async fn offers(
+    State(starts): State<Arc<Starts>>,
+    query: Result<Query<StartQuery>, QueryRejection>,
+) -> HttpResult<Json<StartOffers>> {
+    let Query(StartQuery { project }) = query?;
+    let offered = spawn_blocking(move || {
+        let paths = starts.project(&project)?;
+        let agents = (starts.agents)(&paths).map_err(ApiProblem::conflict)?;
+        let plans = plans_of(paths.project());
+        Ok(Json(StartOffers { plans, agents }))
+    });
+    offered.await.map_err(|error| ApiProblem::failed(error.to_string()))?
+}
+
+async fn start_run(
+    State(starts): State<Arc<Starts>>,
+    Extension(role): Extension<ClientRole>,
+    body: HttpResult<Json<StartRun>>,
+) -> HttpResult<Json<StartedRun>> {
+    let Json(wish) = body?;
+    let id = starts
+        .start(role, wish.project, move |paths| {
+            // The command line would change the active run instead.
+            if let Some(active) = lock::running(paths) {
+                return Err(ApiProblem::conflict(format!(
+                    "run {active} of this project has not ended"
+                )));
+            }
+            let mut line = vec!["--__loop".to_owned()];
+            if let Some(run) = wish.continues {
+                if paths.latest_run().as_ref() != Some(&run) {
+                    return Err(ApiProblem::conflict("only the last run of a project can be continued"));
+                }
+                line.push("continue".to_owned());
+            }
+            line.push("--headless".to_owned());
+            line.extend(options(&wish.settings)?);
+            if let Some(plan) = &wish.plan {
+                line.push(format!("--plan={}", plan_in(paths.project(), plan)?));
+            }
+            Ok((line, Vec::new()))
+        })
+        .await?;
+    Ok(Json(StartedRun { run: id }))
+}
+
+async fn start_batch(
+    State(starts): State<Arc<Starts>>,
+    Extension(role): Extension<ClientRole>,
+    body: HttpResult<Json<StartBatch>>,
+) -> HttpResult<Json<StartedBatch>> {
+    let Json(wish) = body?;
+    if wish.plans.is_empty() || wish.plans.len() > MOST_PLANS {
+        return Err(unprocessable(format!("a batch has 1 to {MOST_PLANS} plans")));
+    }
+    let id = starts
+        .start(role, wish.project, move |paths| {
+            let mut line = ["--__loop", "many", "--headless"].map(str::to_owned).to_vec();
+            line.extend(options(&wish.settings)?);
+            line.extend(wish.jobs.map(|jobs| format!("--jobs={jobs}")));
+            let plans = wish.plans.iter().map(|plan| plan_in(paths.project(), plan));
+            Ok((line, plans.collect::<HttpResult<Vec<_>>>()?))
+        })
+        .await?;
+    Ok(Json(StartedBatch { batch: id }))
+}
+
+async fn resume_batch(
+    State(starts): State<Arc<Starts>>,
+    Extension(role): Extension<ClientRole>,
+    id: Result<PathParameter<String>, PathRejection>,
+) -> HttpResult<Json<StartedBatch>> {
+    let PathParameter(id) = id?;
+    let projects = Arc::clone(&starts.projects);
+    let name = id.clone();
+    let is_its = move |paths: &ProjectPaths| batches_in(paths.state()).iter().any(|batch| batch.0 == name);
+    let found = spawn_blocking(move || projects.all().into_iter().find(is_its)).await;
+    let found = found.map_err(|error| ApiProblem::failed(error.to_string()))?;
+    let paths =
+        found.ok_or_else(|| ApiProblem::not_found(format!("there is no batch `{id}`; GET /batches lists them")))?;
+    let root = paths.project().to_owned();
+    let batch = starts
+        .start(role, root, move |paths| {
+            if batches_in(paths.state()).pop().is_none_or(|last| last.0 != id) {
+                return Err(ApiProblem::conflict("only the last batch of a project can be resumed"));
+            }
+            let line = ["--__loop", "many", "resume", "--headless"];
+            Ok((line.map(str::to_owned).to_vec(), Vec::new()))
+        })
+        .await?;
+    Ok(Json(StartedBatch { batch }))
+}
+
+impl Starts {
+    /// Returns the listed project at `root`. The path is compared, and opened only as the project that it names.
+    fn project(&self, root: &Path) -> HttpResult<ProjectPaths> {
+        let known = self.projects.all().into_iter().find(|paths| paths.project() == root);
+        let paths = known.ok_or_else(|| {
+            ApiProblem::not_found(format!(
+                "no run was ever started in {}; GET /runs lists the projects",
+                root.display()
+            ))
+        })?;
+        match root.canonicalize() {
+            Ok(real) if real == root => Ok(paths),
+            Ok(_) | Err(_) => Err(ApiProblem::conflict(format!(
+                "{} is no longer the directory of this project",
+                root.display()
+            ))),
+        }
+    }
+
+    /// Starts the command line of `line_for` in a project. Its second part are arguments that are no options. Returns the
+    /// id of what has begun.
+    async fn start(
+        self: Arc<Self>,
+        role: ClientRole,
+        root: PathBuf,
+        line_for: impl FnOnce(&ProjectPaths) -> HttpResult<(Vec<String>, Vec<String>)> + Send + 'static,
+    ) -> HttpResult<String> {
+        match role {
+            ClientRole::User => {}
+            ClientRole::Reader | ClientRole::Agent => {
+                return Err(ApiProblem::forbidden("only the user can start a run"));
+            }
+        }
+        let starts = Arc::clone(&self);
+        let _turn = self.turn.lock().await;
+        let started = spawn_blocking(move || {
+            let paths = starts.project(&root)?;
+            let (line, plans) = line_for(&paths)?;
+            let mut args: Vec<OsString> = line.into_iter().map(OsString::from).collect();
+            args.extend([OsString::from("--state-dir"), starts.root.clone().into_os_string()]);
+            if !plans.is_empty() {
+                args.push(OsString::from("--"));
+                args.extend(plans.into_iter().map(OsString::from));
+            }
+            starts
+                .supervisor
+                .start_unattended(paths.project(), args, PATIENCE)
+                .map_err(|error| not_started(&error))
+        });
+        match started.await.map_err(|error| ApiProblem::failed(error.to_string()))?? {
+            UnattendedStart::Ready { id, end: _ } => Ok(id),
+            UnattendedStart::Refused { messages } => Err(ApiProblem::conflict(refusal(&messages))),
+        }
+    }
+}
+
+fn not_started(error: &io::Error) -> ApiProblem {
+    match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => ApiProblem::failed(format!(
+            "it has not begun within {} seconds, and was ended",
+            PATIENCE.as_secs()
+        )),
+        _ => ApiProblem::failed(format!("ralph cannot be started: {error}")),
+    }
+}
+
+fn unprocessable(why: String) -> ApiProblem {
+    ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, why)
+}
+
+/// The options for the settings. Each is one argument with its value, so that no value is taken for an option.
+fn options(settings: &StartSettings) -> HttpResult<Vec<String>> {
+    let StartSettings {
+        adapter,
+        model,
+        max_iterations,
+        max_time,
+        max_cost_usd,
+        max_tokens,
+    } = settings;
+    let all = [
+        ("adapter", adapter.clone()),
+        ("model", model.clone()),
+        ("max-iterations", max_iterations.map(|most| most.to_string())),
+        ("max-time", max_time.clone()),
+        ("max-cost-usd", max_cost_usd.map(|most| most.to_string())),
+        ("max-tokens", max_tokens.map(|most| most.to_string())),
+    ];
+    let given = all.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    given
+        .map(|(name, value)| match value.contains(char::is_control) {
+            false => Ok(format!("--{name}={value}")),
+            true => Err(unprocessable(format!("`{name}` has a control character in it"))),
+        })
+        .collect()
+}
+
+/// Checks that `plan` is a file in the project, also where its path leads through links. Returns it as it was given.
+fn plan_in(project: &Path, plan: &str) -> HttpResult<String> {
+    let path = Path::new(plan);
+    let is_inside = !plan.is_empty()
+        && !plan.contains(char::is_control)
+        && path.components().all(|part| matches!(part, Component::Normal(_)));
+    if !is_inside {
+        return Err(unprocessable(format!(
+            "{}: a plan is named by its path in the project",
+            one_line(plan)
+        )));
+    }
+    match project.join(path).canonicalize() {
+        Ok(real) if real.starts_with(project) && real.is_file() => Ok(plan.to_owned()),
+        Ok(_) => Err(unprocessable(format!("{plan}: not a file in the project"))),
+        Err(_) => Err(unprocessable(format!("{plan}: there is no such file in the project"))),
+    }
+}
+
+/// The refusal of the command line: its error with its hints, or else its whole output.
+fn refusal(messages: &str) -> String {
+    let lines = || messages.lines().map(str::trim);
+    let Some(error) = lines().rev().find_map(|line| line.strip_prefix("error: ")) else {
+        return one_line(messages.trim());
+    };
+    let hints: Vec<&str> = lines().filter_map(|line| line.strip_prefix("hint: ")).collect();
+    match hints.is_empty() {
+        true => error.to_owned(),
+        false => format!("{error} ({})", hints.join("; ")),
+    }
+}
+
+/// The files of a project that can be read as plans: the one that a run takes by itself, then those with open tasks.
+fn plans_of(project: &Path) -> Vec<PlanOffer> {
+    let chosen = ralph_plan::choose(project, None, None, Path::exists).ok();
+    let entries = PLAN_PLACES
+        .iter()
+        .filter_map(|place| Some((place, fs::read_dir(project.join(place)).ok()?)));
+    let names = entries.flat_map(|(place, entries)| {
+        let names = entries
+            .flatten()
+            .filter_map(|entry| entry.file_name().into_string().ok());
+        names.map(move |name| Path::new(place).join(name))
+    });
+    let is_named_so = |path: &PathBuf| path.extension().is_some_and(|end| end == "md") || path.ends_with("prd.json");
+    let offered = names.take(MOST_ENTRIES).filter(is_named_so).filter_map(|path| {
+        let name = plan_in(project, path.to_str()?).ok()?;
+        let bytes = files::read_bytes(&project.join(&path), PLAN_CAP_BYTES).ok()?;
+        let plan = ralph_plan::parse_bytes(PlanKind::from_path(&path), &bytes).ok()?;
+        Some(PlanOffer {
+            done: plan.done().try_into().unwrap_or(u32::MAX),
+            open: plan.open().try_into().unwrap_or(u32::MAX),
+            default: chosen.as_ref().is_some_and(|chosen| chosen.path == project.join(&path)),
+            path: name,
+        })
+    });
+    let mut plans: Vec<PlanOffer> = offered.collect();
+    plans.sort_by(|one, other| {
+        let rank = |plan: &PlanOffer| (!plan.default, plan.open == 0);
+        rank(one).cmp(&rank(other)).then_with(|| one.path.cmp(&other.path))
+    });
+    plans.truncate(MOST_PLANS);
+    plans
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_has_the_error_and_its_hints_or_everything_that_was_said() {
+        for (messages, told) in [
+            (
+                "note: one\nerror: no plan\nhint: `ralph init`\nhint: or `--plan`\n",
+                "no plan (`ralph init`; or `--plan`)",
+            ),
+            ("error: locked\n", "locked"),
+            (
+                "nothing to do: all 2 tasks are done\nnext: add one\n",
+                "nothing to do: all 2 tasks are done next: add one",
+            ),
+        ] {
+            assert_eq!(refusal(messages), told);
+        }
+    }
+
+    #[test]
+    fn a_plan_is_a_file_in_the_project_wherever_its_path_leads() {
+        let directory = tempfile::tempdir().unwrap();
+        let project = directory.path().canonicalize().unwrap().join("project");
+        fs::create_dir_all(project.join("plans")).unwrap();
+        fs::write(project.join("plans/-x.md"), "- [ ] one\n").unwrap();
+        fs::write(project.join("PLAN.md"), "- [x] one\n- [ ] two\n").unwrap();
+        fs::write(project.join("NOTES.md"), "no task\n").unwrap();
+        fs::write(directory.path().join("out.md"), "- [ ] one\n").unwrap();
+        std::os::unix::fs::symlink(directory.path().join("out.md"), project.join("link.md")).unwrap();
+        assert_eq!(plan_in(&project, "plans/-x.md"), Ok("plans/-x.md".to_owned()));
+        let out = directory.path().join("out.md");
+        for outside in [
+            "",
+            "../out.md",
+            "./PLAN.md",
+            "link.md",
+            "plans",
+            "nothing.md",
+            "a\0b",
+            out.to_str().unwrap(),
+        ] {
+            assert_eq!(
+                plan_in(&project, outside).unwrap_err().status(),
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "{outside:?}"
+            );
+        }
+        let offered: Vec<_> = plans_of(&project)
+            .into_iter()
+            .map(|plan| (plan.path, plan.done, plan.open, plan.default))
+            .collect();
+        let expected = [("PLAN.md", 1, 1, true), ("plans/-x.md", 0, 1, false)];
+        assert_eq!(
+            offered,
+            expected.map(|(path, done, open, is_default)| (path.to_owned(), done, open, is_default))
+        );
+    }
+
+    #[test]
+    fn no_value_is_taken_for_an_option() {
+        let settings = StartSettings {
+            adapter: Some("--foreground".to_owned()),
+            max_cost_usd: Some(2.5),
+            ..StartSettings::default()
+        };
+        assert_eq!(
+            options(&settings).unwrap(),
+            ["--adapter=--foreground", "--max-cost-usd=2.5"]
+        );
+        let settings = StartSettings {
+            model: Some("a\nb".to_owned()),
+            ..StartSettings::default()
+        };
+        assert!(options(&settings).is_err());
+    }
+}
