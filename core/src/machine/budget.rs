@@ -131,31 +131,14 @@ pub(super) enum Admission {
 
 /// Whether a signal shows that the agent no longer waits.
 pub(super) fn shows_progress(signal: &AgentSignal) -> bool {
-    match signal {
+    matches!(
+        signal,
         AgentSignal::Said { .. }
-        | AgentSignal::Thought { .. }
-        | AgentSignal::ToolStarted { .. }
-        | AgentSignal::ToolEnded { .. }
-        | AgentSignal::FileChanged { .. } => true,
-        AgentSignal::Opened { .. }
-        | AgentSignal::Usage { .. }
-        | AgentSignal::Retrying { .. }
-        | AgentSignal::LimitHit { .. }
-        | AgentSignal::WindowUsed { .. }
-        | AgentSignal::PermissionAsked { .. }
-        | AgentSignal::QuestionAsked { .. }
-        | AgentSignal::Problem { .. }
-        | AgentSignal::MessageAnswered { .. }
-        | AgentSignal::PermissionRequested { .. }
-        | AgentSignal::PermissionWithdrawn { .. }
-        | AgentSignal::TextDelta { .. }
-        | AgentSignal::ThoughtDelta { .. }
-        | AgentSignal::ToolOutput { .. }
-        | AgentSignal::TurnEnded { .. }
-        | AgentSignal::Noted { .. }
-        | AgentSignal::Unknown { .. }
-        | AgentSignal::Ended { .. } => false,
-    }
+            | AgentSignal::Thought { .. }
+            | AgentSignal::ToolStarted { .. }
+            | AgentSignal::ToolEnded { .. }
+            | AgentSignal::FileChanged { .. }
+    )
 }
 
 #[cfg(test)]

@@ -51,7 +51,7 @@ fn bound_ms(state: &LoopState) -> Option<u64> {
             Some(once_ms.saturating_mul(runs).saturating_add(GOALS_MARGIN_MS))
         }
         Phase::Cancelling { .. } => Some(CANCEL_MS),
-        Phase::Idle | Phase::Running { .. } | Phase::Waiting { .. } | Phase::Paused | Phase::Stopped { .. } => None,
+        _ => None,
     }
 }
 
@@ -83,7 +83,7 @@ pub(super) fn passed(decision: &mut StepDecision, now_ms: u64) {
         Phase::Preparing { iteration } => OwnWork::Preparing { iteration, role },
         Phase::Settling { iteration, .. } => OwnWork::Settling { iteration, role },
         Phase::Verifying { .. } => OwnWork::Verifying,
-        Phase::Idle | Phase::Running { .. } | Phase::Waiting { .. } | Phase::Paused | Phase::Stopped { .. } => return,
+        _ => return,
     };
     if max_time_at(&decision.state).is_some_and(|over_ms| now_ms >= over_ms) {
         decision.notice(Notice::WorkOverdue { work });

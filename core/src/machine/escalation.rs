@@ -86,24 +86,10 @@ fn is_own_failure(kind: ProblemKind) -> bool {
 }
 
 fn shows_weakness(reason: CancelReason) -> bool {
-    match reason {
-        CancelReason::IterationTimeout | CancelReason::IdleTimeout | CancelReason::Flooded | CancelReason::MaxSteps => {
-            true
-        }
-        CancelReason::Skipped
-        | CancelReason::Steered
-        | CancelReason::LoginRefused
-        | CancelReason::Limited
-        | CancelReason::Denied
-        | CancelReason::MaxTime
-        | CancelReason::MaxCost
-        | CancelReason::MaxTokens
-        | CancelReason::TaskCost
-        | CancelReason::TaskTokens
-        | CancelReason::DayCost
-        | CancelReason::DayTokens
-        | CancelReason::Stopped => false,
-    }
+    matches!(
+        reason,
+        CancelReason::IterationTimeout | CancelReason::IdleTimeout | CancelReason::Flooded | CancelReason::MaxSteps
+    )
 }
 
 #[cfg(test)]

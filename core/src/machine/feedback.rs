@@ -126,16 +126,7 @@ pub(super) fn for_cancel(reason: CancelReason) -> Option<Feedback> {
         CancelReason::Skipped | CancelReason::Steered | CancelReason::DayCost | CancelReason::DayTokens => {
             Some(Feedback::CutOff)
         }
-        CancelReason::LoginRefused
-        | CancelReason::Limited
-        | CancelReason::Flooded
-        | CancelReason::Denied
-        | CancelReason::MaxTime
-        | CancelReason::MaxCost
-        | CancelReason::MaxTokens
-        | CancelReason::TaskCost
-        | CancelReason::TaskTokens
-        | CancelReason::Stopped => None,
+        _ => None,
     }
 }
 

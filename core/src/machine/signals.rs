@@ -22,14 +22,7 @@ pub(super) fn has_read_prompt(signal: &AgentSignal) -> bool {
         | AgentSignal::TurnEnded { .. } => true,
         // The program itself ran, whatever its exit code.
         AgentSignal::Ended { exit, output_bytes } => exit.is_some_and(program_ran) || *output_bytes > 0,
-        AgentSignal::Opened { .. }
-        | AgentSignal::Retrying { .. }
-        | AgentSignal::LimitHit { .. }
-        | AgentSignal::WindowUsed { .. }
-        | AgentSignal::Problem { .. }
-        | AgentSignal::MessageAnswered { .. }
-        | AgentSignal::Noted { .. }
-        | AgentSignal::Unknown { .. } => false,
+        _ => false,
     }
 }
 

@@ -313,25 +313,15 @@ fn request_stop(decision: &mut StepDecision, stop: StopRequest, by: RequestedBy)
         }
         Phase::Idle | Phase::Paused | Phase::Preparing { .. } => decision.stop(reason),
         // Goals may take long, and can be run again at any time.
-        Phase::Verifying { .. } => {
-            if stop > StopRequest::AfterIteration {
-                decision.stop(reason);
-            }
-        }
-        Phase::Running { iteration, .. } => {
-            if stop > StopRequest::AfterIteration {
-                decision.push(Event::CancelRequested {
-                    iteration,
-                    reason: CancelReason::Stopped,
-                });
-            }
+        Phase::Verifying { .. } if stop > StopRequest::AfterIteration => decision.stop(reason),
+        Phase::Running { iteration, .. } if stop > StopRequest::AfterIteration => {
+            decision.push(Event::CancelRequested {
+                iteration,
+                reason: CancelReason::Stopped,
+            });
         }
         // The result of the last iteration is kept, unless the user demands an immediate stop.
-        Phase::Settling { .. } => {
-            if stop == StopRequest::Immediate {
-                decision.stop(reason);
-            }
-        }
-        Phase::Cancelling { .. } | Phase::Stopped { .. } => {}
+        Phase::Settling { .. } if stop == StopRequest::Immediate => decision.stop(reason),
+        _ => {}
     }
 }

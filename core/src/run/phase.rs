@@ -85,13 +85,7 @@ impl Phase {
                 started_ms,
                 reason,
             } => (iteration, started_ms, Some(reason)),
-            Phase::Idle
-            | Phase::Preparing { .. }
-            | Phase::Settling { .. }
-            | Phase::Verifying { .. }
-            | Phase::Waiting { .. }
-            | Phase::Paused
-            | Phase::Stopped { .. } => return None,
+            _ => return None,
         };
         Some(ActiveSession {
             iteration,

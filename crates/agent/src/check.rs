@@ -154,14 +154,7 @@ fn named(manifest: &Manifest) -> String {
 fn fill_program(program: &AdapterTemplate) -> String {
     let own = |placeholder| match placeholder {
         AdapterPlaceholder::Ralph => own_executable(),
-        AdapterPlaceholder::Agent
-        | AdapterPlaceholder::AskingFile
-        | AdapterPlaceholder::McpServers
-        | AdapterPlaceholder::Model
-        | AdapterPlaceholder::Port
-        | AdapterPlaceholder::PromptFile
-        | AdapterPlaceholder::Resume
-        | AdapterPlaceholder::Session => None,
+        _ => None,
     };
     program.fill(own).unwrap_or_else(|| "ralph".to_owned())
 }

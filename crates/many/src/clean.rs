@@ -157,24 +157,13 @@ fn can_be_resumed(batch: &Batch) -> bool {
 
 /// Whether a plan is merged or cancelled, so that no batch continues it.
 fn is_settled(phase: &PlanPhase) -> bool {
-    match phase {
+    matches!(
+        phase,
         PlanPhase::Merged { .. }
-        | PlanPhase::Kept {
-            why: KeptReason::Cancelled | KeptReason::Closed { .. },
-        } => true,
-        PlanPhase::Waiting
-        | PlanPhase::Preparing
-        | PlanPhase::Ready
-        | PlanPhase::Running
-        | PlanPhase::Finished
-        | PlanPhase::Merging
-        | PlanPhase::Verifying { .. }
-        | PlanPhase::Moving { .. }
-        | PlanPhase::Repairing
-        | PlanPhase::Delivering
-        | PlanPhase::Delivered
-        | PlanPhase::Kept { .. } => false,
-    }
+            | PlanPhase::Kept {
+                why: KeptReason::Cancelled | KeptReason::Closed { .. },
+            }
+    )
 }
 
 /// The limits for batches, and the amounts counted so far, from the latest batch back.

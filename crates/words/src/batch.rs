@@ -655,3 +655,28 @@ pub fn batch_hints(batch: &Batch, id: &BatchId) -> Vec<String> {
     let confirm = batch.plans.iter().filter_map(confirm_hint);
     confirm.chain(kept).chain([resume]).collect()
 }
+
+/// The state of a plan without an active run; `stops` means that the plan is being ended.
+pub fn plan_phase_word(plan: &BatchPlan, stops: bool) -> (Tone, &'static str) {
+    match &plan.phase {
+        PlanPhase::Merged { .. } => (Tone::Good, "merged"),
+        PlanPhase::Kept {
+            why: KeptReason::Cancelled,
+        } => (Tone::Note, "cancelled"),
+        PlanPhase::Kept { .. } => (Tone::Bad, "not merged"),
+        _ if stops => (Tone::Wait, "stopping"),
+        _ if plan.target_in_use.is_some() || plan.forge_silent.is_some() => (Tone::Wait, "waiting"),
+        PlanPhase::Waiting | PlanPhase::Ready => (Tone::Note, "waiting"),
+        PlanPhase::Preparing | PlanPhase::Running => (Tone::Start, "starting"),
+        PlanPhase::Finished => (Tone::Wait, "done"),
+        PlanPhase::Merging | PlanPhase::Moving { .. } => (Tone::Start, "merging"),
+        PlanPhase::Verifying { .. } => (Tone::Start, "verifying"),
+        PlanPhase::Repairing if plan.trouble.as_ref().is_some_and(MergeTrouble::is_of_request) => {
+            (Tone::Warning, "changes asked")
+        }
+        PlanPhase::Repairing => (Tone::Warning, "conflict"),
+        PlanPhase::Delivering => (Tone::Start, "delivering"),
+        PlanPhase::Delivered if plan.is_watched() => (Tone::Wait, "in review"),
+        PlanPhase::Delivered => (Tone::Good, "pushed"),
+    }
+}

@@ -7,7 +7,6 @@
 
 mod background;
 mod batch;
-mod board;
 mod channel;
 mod claim;
 mod comment;
@@ -43,10 +42,9 @@ pub use background::{
 pub use batch::{
     batch_hints, batch_line, batch_usage_in_words, budget_in_words, confirm_hint, conflict_in_words, held_in_words,
     kept_in_words, log_command, merge_hint, merge_in_words, merged_plans_in_words, plan_commit_message,
-    plan_phase_in_words, plan_state_in_words, repair_in_words, repository_change_in_words, repository_within,
-    target_commit_message, target_lost, target_merge_message, trouble_in_words, trouble_task,
+    plan_phase_in_words, plan_phase_word, plan_state_in_words, repair_in_words, repository_change_in_words,
+    repository_within, target_commit_message, target_lost, target_merge_message, trouble_in_words, trouble_task,
 };
-pub use board::{plan_phase_word, run_phase_word};
 pub use channel::agent_with_channel;
 pub use claim::{
     claim_in_words, confidence_in_words, goal_failure_in_words, goal_in_words, missing_in_words, status_in_words,
@@ -82,7 +80,7 @@ pub use permission::{
     not_an_answer_in_words, scope_in_words,
 };
 pub use permission::{because_in_words, decision_in_words};
-pub use phase::{phase_headline, phase_in_words, phase_word, tool_in_words};
+pub use phase::{phase_headline, phase_in_words, phase_word, run_phase_word, tool_in_words};
 pub use place::{lacking_in_words, place_in_words};
 pub use problem::reported_problem;
 pub use problem::{exit_in_words, problem_in_words, problem_kind_in_words};

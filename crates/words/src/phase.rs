@@ -5,7 +5,7 @@ use ralph_core::{
     run::{GoalState, Iteration, Phase, RunView, Tool},
 };
 
-use super::{counted, end::end_headline, role_in_words, stop_in_words, ticking};
+use super::{Tone, counted, end::end_headline, role_in_words, stop_in_words, ticking};
 
 /// The current phase, as a clause that stays true until the next record.
 pub fn phase_in_words(view: &RunView) -> String {
@@ -134,6 +134,32 @@ fn then(view: &RunView) -> &'static str {
         (Some(StopRequest::Graceful | StopRequest::Immediate), _) => " · stopping",
         (None, true) => " · pauses after this iteration",
         (None, false) => "",
+    }
+}
+
+/// The state of a plan's run.
+pub fn run_phase_word(view: &RunView) -> (Tone, &'static str) {
+    if !view.permissions.pending.is_empty() {
+        return (Tone::User, "needs answer");
+    }
+    match &view.phase {
+        Phase::Idle | Phase::Preparing { .. } => (Tone::Start, "starting"),
+        Phase::Running { .. } if !view.role.is_work() => (Tone::Start, "reviewing"),
+        Phase::Running { .. } if view.breaker.why.is_some() => (Tone::Warning, "stalled"),
+        Phase::Running { .. } => (Tone::Start, "running"),
+        Phase::Cancelling { .. } => (Tone::Wait, "stopping"),
+        Phase::Settling { .. } | Phase::Verifying { .. } => (Tone::Start, "checking"),
+        Phase::Waiting {
+            wait: Wait::LimitReset | Wait::CallBudget | Wait::DayBudget | Wait::Headroom,
+            ..
+        } => (Tone::Wait, "limited"),
+        Phase::Waiting { wait: Wait::Disk, .. } => (Tone::Wait, "no space"),
+        Phase::Waiting {
+            wait: Wait::Backoff | Wait::Cooldown,
+            ..
+        } => (Tone::Wait, "retrying"),
+        Phase::Paused => (Tone::Wait, "paused"),
+        Phase::Stopped { .. } => (Tone::Note, "over"),
     }
 }
 

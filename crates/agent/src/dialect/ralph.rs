@@ -84,9 +84,6 @@ impl RalphTurn {
                 self.message = Some(said.clone());
                 out.push(AgentSignal::Said { text: said });
             }
-            signal @ (AgentSignal::TextDelta { .. }
-            | AgentSignal::ThoughtDelta { .. }
-            | AgentSignal::ToolOutput { .. }) => out.push(signal),
             AgentSignal::Thought { text } => out.push(AgentSignal::Thought {
                 text: clip(&text, TEXT_CAP_BYTES),
             }),
@@ -120,15 +117,7 @@ impl RalphTurn {
                 let kind = with_time(kind, || until_ms);
                 out.push(AgentSignal::LimitHit { kind, until_ms, text });
             }
-            AgentSignal::Opened { .. }
-            | AgentSignal::ToolStarted { .. }
-            | AgentSignal::FileChanged { .. }
-            | AgentSignal::Usage { .. }
-            | AgentSignal::WindowUsed { .. }
-            | AgentSignal::PermissionAsked { .. }
-            | AgentSignal::QuestionAsked { .. }
-            | AgentSignal::Noted { .. }
-            | AgentSignal::Unknown { .. } => out.push(signal),
+            signal => out.push(signal),
         }
     }
 }

@@ -319,13 +319,7 @@ fn filled(template: &AdapterTemplate, port: u16) -> Option<String> {
     template.fill(|placeholder| match placeholder {
         AdapterPlaceholder::Port => Some(port.to_string()),
         AdapterPlaceholder::Ralph => check::own_executable(),
-        AdapterPlaceholder::Agent
-        | AdapterPlaceholder::AskingFile
-        | AdapterPlaceholder::McpServers
-        | AdapterPlaceholder::Model
-        | AdapterPlaceholder::PromptFile
-        | AdapterPlaceholder::Resume
-        | AdapterPlaceholder::Session => None,
+        _ => None,
     })
 }
 

@@ -485,16 +485,7 @@ impl Batch {
                 PlanPhase::Repairing => true,
                 PlanPhase::Ready => self.spent.is_none() && self.held(at_ms).is_none(),
                 PlanPhase::Running => self.spent.is_none() && !is_limited,
-                PlanPhase::Waiting
-                | PlanPhase::Preparing
-                | PlanPhase::Finished
-                | PlanPhase::Merging
-                | PlanPhase::Verifying { .. }
-                | PlanPhase::Moving { .. }
-                | PlanPhase::Delivering
-                | PlanPhase::Delivered
-                | PlanPhase::Merged { .. }
-                | PlanPhase::Kept { .. } => false,
+                _ => false,
             };
             self.delivery.is_none() && is_recent && can_work
         };
@@ -507,18 +498,7 @@ impl BatchPlan {
     pub fn merged_as(&self) -> Option<&String> {
         match &self.phase {
             PlanPhase::Merged { commit } => Some(commit),
-            PlanPhase::Waiting
-            | PlanPhase::Ready
-            | PlanPhase::Preparing
-            | PlanPhase::Running
-            | PlanPhase::Finished
-            | PlanPhase::Merging
-            | PlanPhase::Verifying { .. }
-            | PlanPhase::Moving { .. }
-            | PlanPhase::Repairing
-            | PlanPhase::Delivering
-            | PlanPhase::Delivered
-            | PlanPhase::Kept { .. } => None,
+            _ => None,
         }
     }
 

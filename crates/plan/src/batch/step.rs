@@ -638,17 +638,7 @@ impl Steps {
             plan.is_none_or(|plan| match plan.phase {
                 PlanPhase::Kept { .. } => true,
                 PlanPhase::Merged { .. } => false,
-                PlanPhase::Waiting
-                | PlanPhase::Preparing
-                | PlanPhase::Ready
-                | PlanPhase::Running
-                | PlanPhase::Finished
-                | PlanPhase::Merging
-                | PlanPhase::Verifying { .. }
-                | PlanPhase::Moving { .. }
-                | PlanPhase::Repairing
-                | PlanPhase::Delivering
-                | PlanPhase::Delivered => !self.batch.includes(plan),
+                _ => !self.batch.includes(plan),
             })
         };
         let waits = plan.phase == PlanPhase::Waiting && self.batch.includes(plan);
@@ -679,15 +669,6 @@ fn is_over(plan: &BatchPlan) -> bool {
             why: KeptReason::Closed { .. },
         } => plan.work_tree != WorkTree::There,
         PlanPhase::Kept { .. } => true,
-        PlanPhase::Waiting
-        | PlanPhase::Preparing
-        | PlanPhase::Ready
-        | PlanPhase::Running
-        | PlanPhase::Finished
-        | PlanPhase::Merging
-        | PlanPhase::Verifying { .. }
-        | PlanPhase::Moving { .. }
-        | PlanPhase::Repairing
-        | PlanPhase::Delivering => false,
+        _ => false,
     }
 }

@@ -176,30 +176,16 @@ impl PlanCounts {
         match phase {
             PlanPhase::Merged { .. } => &mut self.merged,
             PlanPhase::Preparing | PlanPhase::Running => &mut self.running,
-            PlanPhase::Finished
-            | PlanPhase::Merging
-            | PlanPhase::Verifying { .. }
-            | PlanPhase::Moving { .. }
-            | PlanPhase::Repairing
-            | PlanPhase::Delivering
-            | PlanPhase::Delivered => &mut self.merging,
             PlanPhase::Waiting | PlanPhase::Ready => &mut self.waiting,
             PlanPhase::Kept { .. } => &mut self.kept,
+            _ => &mut self.merging,
         }
     }
 }
 
 fn is_being_merged(phase: &PlanPhase) -> bool {
-    match phase {
-        PlanPhase::Merging | PlanPhase::Verifying { .. } | PlanPhase::Moving { .. } | PlanPhase::Repairing => true,
-        PlanPhase::Waiting
-        | PlanPhase::Preparing
-        | PlanPhase::Ready
-        | PlanPhase::Running
-        | PlanPhase::Finished
-        | PlanPhase::Delivering
-        | PlanPhase::Delivered
-        | PlanPhase::Merged { .. }
-        | PlanPhase::Kept { .. } => false,
-    }
+    matches!(
+        phase,
+        PlanPhase::Merging | PlanPhase::Verifying { .. } | PlanPhase::Moving { .. } | PlanPhase::Repairing
+    )
 }

@@ -174,12 +174,6 @@ fn end_needs(report: &RunReport) -> Option<String> {
         {
             Some(format!("decide whether to continue ({open} open)"))
         }
-        StopReason::LimitReached { .. }
-        | StopReason::Requested
-        | StopReason::Interrupted
-        | StopReason::Terminated
-        | StopReason::HungUp
-        | StopReason::Superseded => None,
         // Comes first.
         StopReason::Broken {
             why: Breakdown::RepositoryLost { .. },
@@ -196,5 +190,6 @@ fn end_needs(report: &RunReport) -> Option<String> {
         | StopReason::BreakerOpen { .. }
         | StopReason::Blocked { .. }
         | StopReason::TaskLimitReached { .. }) => Some(one_line(&stop_in_words(reason))),
+        _ => None,
     }
 }

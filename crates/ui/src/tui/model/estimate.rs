@@ -14,10 +14,10 @@ const LATEST: usize = 20;
 /// Median time per completed task times the number of open tasks, in milliseconds. `None` if fewer than two iterations
 /// completed a task, no task is open, or no work is under way.
 pub fn estimate_ms(run: &RunView, now_ms: u64) -> Option<u64> {
-    let works = match run.phase {
-        Phase::Preparing { .. } | Phase::Running { .. } | Phase::Settling { .. } | Phase::Verifying { .. } => true,
-        Phase::Idle | Phase::Cancelling { .. } | Phase::Waiting { .. } | Phase::Paused | Phase::Stopped { .. } => false,
-    };
+    let works = matches!(
+        run.phase,
+        Phase::Preparing { .. } | Phase::Running { .. } | Phase::Settling { .. } | Phase::Verifying { .. }
+    );
     let open = run.plan.open() as u64;
     if !works || open == 0 {
         return None;

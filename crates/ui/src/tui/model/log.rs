@@ -292,23 +292,7 @@ fn signal_line(signal: &AgentSignal) -> Option<(LogLineKind, String)> {
         AgentSignal::Opened { model: Some(model), .. } => {
             Some((LogLineKind::Event(Tone::Note), format!("model {model}")))
         }
-        AgentSignal::Opened { model: None, .. }
-        | AgentSignal::Thought { .. }
-        | AgentSignal::ToolEnded { ok: true, .. }
-        | AgentSignal::LimitHit { .. }
-        | AgentSignal::WindowUsed { .. }
-        | AgentSignal::PermissionAsked { .. }
-        | AgentSignal::QuestionAsked { .. }
-        | AgentSignal::TurnEnded { .. }
-        | AgentSignal::Noted { .. }
-        | AgentSignal::Unknown { .. }
-        | AgentSignal::MessageAnswered { .. }
-        | AgentSignal::PermissionRequested { .. }
-        | AgentSignal::PermissionWithdrawn { .. }
-        | AgentSignal::TextDelta { .. }
-        | AgentSignal::ThoughtDelta { .. }
-        | AgentSignal::ToolOutput { .. }
-        | AgentSignal::Ended { .. } => None,
+        _ => None,
     }
 }
 

@@ -268,13 +268,9 @@ pub fn can_be_edited(model: &Model, message: &Message) -> bool {
 fn ticks_from_ms(run: &RunView) -> Option<u64> {
     match run.phase {
         Phase::Idle | Phase::Paused | Phase::Stopped { .. } => None,
-        Phase::Preparing { .. }
-        | Phase::Running { .. }
-        | Phase::Cancelling { .. }
-        | Phase::Settling { .. }
-        | Phase::Verifying { .. } => Some(run.clock.started_ms),
         // Countdowns end at a whole second.
         Phase::Waiting { until_ms, .. } => Some(until_ms % 1000),
+        _ => Some(run.clock.started_ms),
     }
 }
 

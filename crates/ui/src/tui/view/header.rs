@@ -370,11 +370,6 @@ fn short_model<'m>(name: &'m str, adapter: &str) -> &'m str {
 fn badge(model: &Model) -> TextRole {
     match &model.run.phase {
         Phase::Running { .. } if !model.run.permissions.pending.is_empty() => TextRole::AskingBadge,
-        Phase::Idle
-        | Phase::Preparing { .. }
-        | Phase::Running { .. }
-        | Phase::Settling { .. }
-        | Phase::Verifying { .. } => TextRole::BusyBadge,
         Phase::Cancelling { .. } | Phase::Waiting { .. } | Phase::Paused => TextRole::WaitingBadge,
         Phase::Stopped { end } => match (&end.reason, end.reason.kind()) {
             (StopReason::Blocked { .. }, _) => TextRole::AskingBadge,
@@ -388,21 +383,13 @@ fn badge(model: &Model) -> TextRole {
             (_, EndKind::Good) => TextRole::DoneBadge,
             (_, EndKind::Bad) => TextRole::FailedBadge,
         },
+        _ => TextRole::BusyBadge,
     }
 }
 
 pub(super) fn phase_sign(model: &Model, pen: &Pen<'_>) -> &'static str {
     let glyphs = pen.theme.glyphs;
     match &model.run.phase {
-        Phase::Idle
-        | Phase::Preparing { .. }
-        | Phase::Running { .. }
-        | Phase::Cancelling { .. }
-        | Phase::Settling { .. }
-        | Phase::Verifying { .. } => {
-            let seconds = usize::try_from(model.run.elapsed_ms(model.now_ms) / 1000).unwrap_or(0);
-            glyphs.spinner[seconds % glyphs.spinner.len()]
-        }
         Phase::Waiting { .. } | Phase::Paused => glyphs.wait,
         Phase::Stopped { end } => match end.reason.kind() {
             _ if matches!(end.reason, StopReason::Blocked { .. }) => "?",
@@ -410,6 +397,10 @@ pub(super) fn phase_sign(model: &Model, pen: &Pen<'_>) -> &'static str {
             EndKind::Good => glyphs.good,
             EndKind::Bad | EndKind::Unfinished => glyphs.bad,
         },
+        _ => {
+            let seconds = usize::try_from(model.run.elapsed_ms(model.now_ms) / 1000).unwrap_or(0);
+            glyphs.spinner[seconds % glyphs.spinner.len()]
+        }
     }
 }
 
@@ -425,9 +416,6 @@ pub(super) fn phase_in_words(model: &Model) -> (String, TextRole) {
 fn worded(model: &Model, words: String) -> (String, TextRole) {
     let role = match &model.run.phase {
         Phase::Running { .. } if !model.run.permissions.pending.is_empty() => TextRole::Wait,
-        Phase::Preparing { .. } | Phase::Running { .. } | Phase::Settling { .. } | Phase::Verifying { .. } => {
-            TextRole::Accent
-        }
         Phase::Idle | Phase::Cancelling { .. } | Phase::Waiting { .. } | Phase::Paused => TextRole::Wait,
         Phase::Stopped { end } => match (&end.reason, end.reason.kind()) {
             (
@@ -440,6 +428,7 @@ fn worded(model: &Model, words: String) -> (String, TextRole) {
             (_, EndKind::Good) => TextRole::Good,
             (_, EndKind::Bad) => TextRole::Bad,
         },
+        _ => TextRole::Accent,
     };
     (one_line(&words), role)
 }
