@@ -15,4 +15,4 @@ CARGO_ENCODED_RUSTFLAGS=$(printf '%s\037' \
   "--remap-path-prefix=$(rustc --print sysroot)=/rust")--remap-path-prefix=$root=/ralph
 export CARGO_ENCODED_RUSTFLAGS
 cd "$root"
-exec cargo auditable build --release --locked --bin ralph --target "$target"
+exec cargo auditable build --profile dist --locked --bin ralph --target "$target"
