@@ -11,7 +11,7 @@ use ralph_core::event::{
 use serde_json::Value;
 
 use super::{
-    Dialect, Finish, TEXT_CAP_BYTES,
+    Dialect, DialectRow, Finish, TEXT_CAP_BYTES,
     calls::{OpenCalls, path_in, short_input, tool_input},
     classify::{classify, from_name, from_status, one_line, repeated, with_time},
     clock::ZonedClock,
@@ -22,6 +22,15 @@ use super::{
     verdict::{self, without_verdict},
 };
 use crate::usage::EarlierTurns;
+
+pub(super) const ROW: DialectRow = DialectRow {
+    name: "claude-stream-json",
+    is_structured: true,
+    streams_text: true,
+    reports_usage_in_turn: true,
+    sums_usage: false,
+    parser: || Box::<ClaudeStreamJson>::default(),
+};
 
 #[derive(Debug, Default)]
 pub(super) struct ClaudeStreamJson {

@@ -7,7 +7,7 @@ use ralph_core::event::{AgentSignal, FileChange, Problem, SessionId, Usage, clip
 use serde_json::{Value, json};
 
 use super::{
-    Dialect, Finish, TEXT_CAP_BYTES, ZonedClock,
+    Dialect, DialectRow, Finish, TEXT_CAP_BYTES, ZonedClock,
     calls::OpenCalls,
     classify::{classify, one_line, repeated},
     command_line::bare_command,
@@ -20,6 +20,15 @@ use super::{
 
 /// The text for a failure that codex does not explain.
 pub(crate) const UNEXPLAINED: &str = "the turn failed, and codex does not say why";
+
+pub(super) const ROW: DialectRow = DialectRow {
+    name: "codex-json",
+    is_structured: true,
+    streams_text: false,
+    reports_usage_in_turn: false,
+    sums_usage: true,
+    parser: || Box::<CodexJson>::default(),
+};
 
 #[derive(Debug, Default)]
 pub(super) struct CodexJson {

@@ -7,7 +7,7 @@ use ralph_core::event::{AgentSignal, Exit, FileChange, Problem, ProblemKind, Ses
 use serde_json::Value;
 
 use super::{
-    Dialect, Finish, TEXT_CAP_BYTES,
+    Dialect, DialectRow, Finish, TEXT_CAP_BYTES,
     calls::{OpenCalls, path_in, tool_input},
     classify::{classify, classify_last, from_status, one_line, repeated, with_time},
     clock::ZonedClock,
@@ -20,6 +20,15 @@ use super::{
 
 /// The time zone at whose midnight Google's daily quotas reset.
 const QUOTA_ZONE: &str = "America/Los_Angeles";
+
+pub(super) const ROW: DialectRow = DialectRow {
+    name: "gemini-stream-json",
+    is_structured: true,
+    streams_text: true,
+    reports_usage_in_turn: false,
+    sums_usage: false,
+    parser: || Box::<GeminiStreamJson>::default(),
+};
 
 #[derive(Debug, Default)]
 pub(super) struct GeminiStreamJson {

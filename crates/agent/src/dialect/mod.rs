@@ -53,114 +53,92 @@ pub(super) use terminal::Tail;
 pub(super) use todos::TodoList;
 pub(super) use verdict::without_verdict;
 
-/// The supported dialects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DialectKind {
+/// A dialect, and what a program that speaks it does unless its manifest says otherwise.
+struct DialectRow {
+    /// The name that manifests use.
+    name: &'static str,
+    /// Whether the program writes signals to stdout, as opposed to output for a user.
+    is_structured: bool,
+    /// Whether the agent's text arrives while it is written, and not in whole messages.
+    streams_text: bool,
+    /// Whether usage is reported during a turn.
+    reports_usage_in_turn: bool,
+    /// Whether usage is the sum over a session.
+    sums_usage: bool,
+    /// Creates a parser for a new session.
+    parser: fn() -> Box<dyn Dialect>,
+}
+
+/// Declares the dialects, each with the module that has its row.
+macro_rules! dialects {
+    ($($(#[$doc:meta])* $kind:ident = $module:ident,)+) => {
+        /// The supported dialects.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum DialectKind {
+            $($(#[$doc])* $kind,)+
+        }
+
+        /// Every dialect, in the order of the kinds.
+        const ROWS: &[DialectRow] = &[$($module::ROW),+];
+
+        impl DialectKind {
+            /// The names that manifests use.
+            pub const NAMES: [(&'static str, DialectKind); ROWS.len()] =
+                [$(($module::ROW.name, DialectKind::$kind)),+];
+        }
+    };
+}
+
+dialects! {
     /// `codex exec --json`.
-    CodexJson,
+    CodexJson = codex,
     /// `claude -p --output-format stream-json --verbose`.
-    ClaudeStreamJson,
+    ClaudeStreamJson = claude,
     /// `gemini --output-format stream-json`.
-    GeminiStreamJson,
+    GeminiStreamJson = gemini,
     /// `opencode run --format json`.
-    OpencodeJson,
+    OpencodeJson = opencode,
     /// `copilot --output-format json`.
-    CopilotJson,
+    CopilotJson = copilot,
     /// `pi --mode json --print`.
-    PiJson,
+    PiJson = pi,
     /// `cline --json`.
-    ClineJson,
+    ClineJson = cline,
     /// ralph's own signals, one JSON object per line.
-    RalphJsonl,
+    RalphJsonl = ralph,
     /// Any program: no messages, only its terminal output.
-    Terminal,
+    Terminal = terminal,
 }
 
 impl DialectKind {
-    /// The names that manifests use.
-    pub const NAMES: [(&'static str, DialectKind); 9] = [
-        ("codex-json", DialectKind::CodexJson),
-        ("claude-stream-json", DialectKind::ClaudeStreamJson),
-        ("gemini-stream-json", DialectKind::GeminiStreamJson),
-        ("opencode-json", DialectKind::OpencodeJson),
-        ("copilot-json", DialectKind::CopilotJson),
-        ("pi-json", DialectKind::PiJson),
-        ("cline-json", DialectKind::ClineJson),
-        ("ralph-jsonl", DialectKind::RalphJsonl),
-        ("terminal", DialectKind::Terminal),
-    ];
+    fn row(self) -> &'static DialectRow {
+        &ROWS[self as usize]
+    }
 
     /// Whether the program writes signals to stdout, as opposed to output for a user.
     pub fn is_structured(self) -> bool {
-        match self {
-            DialectKind::CodexJson
-            | DialectKind::ClaudeStreamJson
-            | DialectKind::GeminiStreamJson
-            | DialectKind::OpencodeJson
-            | DialectKind::CopilotJson
-            | DialectKind::PiJson
-            | DialectKind::ClineJson
-            | DialectKind::RalphJsonl => true,
-            DialectKind::Terminal => false,
-        }
+        self.row().is_structured
     }
 
     /// Whether the agent's text arrives while it is written, and not in whole messages.
     pub fn streams_text(self) -> bool {
-        match self {
-            DialectKind::ClaudeStreamJson
-            | DialectKind::GeminiStreamJson
-            | DialectKind::CopilotJson
-            | DialectKind::PiJson
-            | DialectKind::ClineJson
-            | DialectKind::RalphJsonl
-            | DialectKind::Terminal => true,
-            DialectKind::CodexJson | DialectKind::OpencodeJson => false,
-        }
+        self.row().streams_text
     }
 
     /// Whether usage is reported during a turn, unless the manifest says otherwise.
     pub fn reports_usage_in_turn(self) -> bool {
-        match self {
-            DialectKind::ClaudeStreamJson
-            | DialectKind::OpencodeJson
-            | DialectKind::PiJson
-            | DialectKind::ClineJson
-            | DialectKind::RalphJsonl
-            | DialectKind::Terminal => true,
-            DialectKind::CodexJson | DialectKind::GeminiStreamJson | DialectKind::CopilotJson => false,
-        }
+        self.row().reports_usage_in_turn
     }
 
     /// Whether usage is the sum over a session, unless the manifest says otherwise. The default is that of the program
     /// for which the dialect was made.
     pub fn sums_usage(self) -> bool {
-        match self {
-            DialectKind::CodexJson => true,
-            DialectKind::ClaudeStreamJson
-            | DialectKind::GeminiStreamJson
-            | DialectKind::OpencodeJson
-            | DialectKind::CopilotJson
-            | DialectKind::PiJson
-            | DialectKind::ClineJson
-            | DialectKind::RalphJsonl
-            | DialectKind::Terminal => false,
-        }
+        self.row().sums_usage
     }
 
     /// Creates a parser for a new session.
     pub fn parser(self) -> Box<dyn Dialect> {
-        match self {
-            DialectKind::CodexJson => Box::new(codex::CodexJson::default()),
-            DialectKind::ClaudeStreamJson => Box::new(claude::ClaudeStreamJson::default()),
-            DialectKind::GeminiStreamJson => Box::new(gemini::GeminiStreamJson::default()),
-            DialectKind::OpencodeJson => Box::new(opencode::OpencodeJson::default()),
-            DialectKind::CopilotJson => Box::new(copilot::CopilotJson::default()),
-            DialectKind::PiJson => Box::new(pi::PiJson::default()),
-            DialectKind::ClineJson => Box::new(cline::ClineJson::default()),
-            DialectKind::RalphJsonl => Box::new(ralph::RalphJsonl::default()),
-            DialectKind::Terminal => Box::new(terminal::TerminalDialect::default()),
-        }
+        (self.row().parser)()
     }
 }
 

@@ -7,7 +7,7 @@ use ralph_core::event::{AgentSignal, Problem, ProblemKind, SessionId, clip, clip
 use serde_json::Value;
 
 use super::{
-    Dialect, Finish, TEXT_CAP_BYTES,
+    Dialect, DialectRow, Finish, TEXT_CAP_BYTES,
     calls::tool_input,
     classify::{classify, is_transient, one_line},
     clock::ZonedClock,
@@ -22,6 +22,15 @@ use super::{
 const ROUNDS: u32 = 3;
 /// Most denied permissions that are listed.
 const DENIALS_CAP: usize = 8;
+
+pub(super) const ROW: DialectRow = DialectRow {
+    name: "opencode-json",
+    is_structured: true,
+    streams_text: false,
+    reports_usage_in_turn: true,
+    sums_usage: false,
+    parser: || Box::<OpencodeJson>::default(),
+};
 
 #[derive(Debug, Default)]
 pub(super) struct OpencodeJson {

@@ -6,7 +6,7 @@ use ralph_core::event::{AgentSignal, FileChange, Problem, ProblemKind, SessionId
 use serde_json::Value;
 
 use super::{
-    Dialect, Finish, TEXT_CAP_BYTES,
+    Dialect, DialectRow, Finish, TEXT_CAP_BYTES,
     calls::{OpenCalls, path_in, tool_input},
     classify::{classify_answer, one_line, repeated},
     clock::ZonedClock,
@@ -14,6 +14,15 @@ use super::{
     head,
     lines::{JsonLineParser, UnknownReports},
     verdict,
+};
+
+pub(super) const ROW: DialectRow = DialectRow {
+    name: "pi-json",
+    is_structured: true,
+    streams_text: true,
+    reports_usage_in_turn: true,
+    sums_usage: false,
+    parser: || Box::<PiJson>::default(),
 };
 
 #[derive(Debug, Default)]

@@ -4,12 +4,21 @@ use ralph_core::event::{AgentSignal, clip, clip_start};
 use serde_json::Value;
 
 use super::{
-    Dialect, Finish, OUTPUT_CAP_BYTES, TEXT_CAP_BYTES, ZonedClock,
+    Dialect, DialectRow, Finish, OUTPUT_CAP_BYTES, TEXT_CAP_BYTES, ZonedClock,
     classify::with_time,
     head,
     lines::{JsonLineParser, UnknownReports},
     reset::until_in_text,
     verdict::without_verdict,
+};
+
+pub(super) const ROW: DialectRow = DialectRow {
+    name: "ralph-jsonl",
+    is_structured: true,
+    streams_text: true,
+    reports_usage_in_turn: true,
+    sums_usage: false,
+    parser: || Box::<RalphJsonl>::default(),
 };
 
 #[derive(Debug, Default)]

@@ -6,11 +6,20 @@ use ralph_core::event::{AgentSignal, Exit, Problem, ProblemKind};
 use ralph_text::PlainText;
 use ralph_words::exit_in_words;
 
-use super::{Dialect, Finish, LinePatterns, ZonedClock};
+use super::{Dialect, DialectRow, Finish, LinePatterns, ZonedClock};
 
 /// Most bytes and lines kept from the end of the output.
 const TAIL_CAP_BYTES: usize = 64 * 1024;
 const TAIL_CAP_LINES: usize = 400;
+
+pub(super) const ROW: DialectRow = DialectRow {
+    name: "terminal",
+    is_structured: false,
+    streams_text: true,
+    reports_usage_in_turn: true,
+    sums_usage: false,
+    parser: || Box::<TerminalDialect>::default(),
+};
 
 #[derive(Debug)]
 pub(super) struct TerminalDialect {
