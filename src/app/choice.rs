@@ -1,5 +1,5 @@
 //! Chooses the adapter of a run that names none: the only agent that is installed and logged in; of several, the one
-//! that the user has chosen before, else the first in a documented order.
+//! that the user has chosen before, else the one of the lowest rank.
 //!
 //! Logins are looked for but not tried. An agent whose adapter does not say where its login is stored counts as logged
 //! in.
@@ -7,11 +7,10 @@
 use std::path::Path;
 
 use ralph_agent::{
-    catalog::{Catalog, ListedAdapter},
+    catalog::{Catalog, ListedAdapter, built_in},
     login::Login,
 };
 use ralph_core::event::{ChoiceReason, Notice};
-use ralph_policy::settings::SettingOrigin;
 
 use crate::{
     config::{Config, Loaded},
@@ -20,22 +19,6 @@ use crate::{
 
 /// The adapter used if a server is named.
 const SERVER_ADAPTER: &str = "opencode-server";
-/// The built-in adapters in order of preference. The user's own come after them.
-const ORDER: [&str; 11] = [
-    SERVER_ADAPTER,
-    "claude",
-    "codex",
-    "gemini",
-    "copilot",
-    "pi",
-    "kimi",
-    "kilo",
-    "cline",
-    "qwen-code",
-    "aider",
-];
-/// The adapters that are only used if named: the demo, and another way to run opencode.
-const ONLY_NAMED: [&str; 2] = ["demo", "opencode-run"];
 /// The native agent, which is always present. Used if no other agent is installed, and it has a key or the address of a
 /// model.
 const LAST: &str = "native";
@@ -67,7 +50,7 @@ pub(super) fn adapter(
         notices.push(chosen(SERVER_ADAPTER, ChoiceReason::ServerNamed));
         return Ok(SERVER_ADAPTER.to_owned());
     }
-    let candidates = candidates(&catalog.list(project), &ORDER);
+    let candidates = candidates(&catalog.list(project));
     if let Some(id) = remembered
         && candidates.iter().any(|candidate| candidate.id == id)
     {
@@ -85,7 +68,7 @@ pub(crate) fn open_choice(catalog: &Catalog, loaded: &Loaded, project: &Path) ->
     if is_named || config.server.is_some() {
         return Vec::new();
     }
-    let candidates = candidates(&catalog.list(project), &ORDER);
+    let candidates = candidates(&catalog.list(project));
     if candidates
         .iter()
         .any(|candidate| Some(&candidate.id) == config.adapter.as_ref())
@@ -96,8 +79,8 @@ pub(crate) fn open_choice(catalog: &Catalog, loaded: &Loaded, project: &Path) ->
     if ready.len() > 1 { ready } else { Vec::new() }
 }
 
-/// The installed adapters that may be chosen: those of `order`, then the user's own.
-fn candidates(listed: &[ListedAdapter], order: &[impl AsRef<str>]) -> Vec<AgentCandidate> {
+/// The installed adapters that may be chosen: the built-in ones that have a rank, then the user's own.
+fn candidates(listed: &[ListedAdapter]) -> Vec<AgentCandidate> {
     let of = |adapter: &ListedAdapter, is_own| AgentCandidate {
         id: adapter.id.clone(),
         title: adapter.title.clone(),
@@ -105,18 +88,14 @@ fn candidates(listed: &[ListedAdapter], order: &[impl AsRef<str>]) -> Vec<AgentC
         is_own,
     };
     let installed = || listed.iter().filter(|adapter| adapter.installed.is_some());
-    let known = order
-        .iter()
-        .filter_map(|id| installed().find(|adapter| adapter.id == id.as_ref()));
-    let own = installed().filter(|adapter| {
-        let is_known = order.iter().any(|id| id.as_ref() == adapter.id)
-            || ONLY_NAMED.contains(&&*adapter.id)
-            || adapter.id == LAST;
-        adapter.origin != SettingOrigin::BuiltIn && !is_known
-    });
-    let mut candidates: Vec<AgentCandidate> = known
+    let is_built_in = |adapter: &&ListedAdapter| built_in().any(|id| id == adapter.id);
+    let (mut ranked, own): (Vec<_>, Vec<_>) = installed().partition(is_built_in);
+    ranked.retain(|adapter| adapter.rank.is_some());
+    ranked.sort_by_key(|adapter| adapter.rank);
+    let mut candidates: Vec<AgentCandidate> = ranked
+        .into_iter()
         .map(|adapter| of(adapter, false))
-        .chain(own.map(|adapter| of(adapter, true)))
+        .chain(own.into_iter().map(|adapter| of(adapter, true)))
         .collect();
     if candidates.is_empty() {
         let last = installed()
@@ -165,20 +144,21 @@ fn chosen(adapter: &str, why: ChoiceReason) -> Notice {
 mod tests {
     use std::path::PathBuf;
 
+    use ralph_policy::settings::SettingOrigin;
+
     use super::*;
 
     fn listed(id: &str, is_installed: bool, login: Login) -> ListedAdapter {
-        let is_own = ["mine", "one", "two"].contains(&id);
         ListedAdapter {
             id: id.to_owned(),
             title: id.to_uppercase(),
             channels: "-",
             asks_before: String::new(),
-            origin: if is_own {
-                SettingOrigin::Default
-            } else {
-                SettingOrigin::BuiltIn
-            },
+            rank: ["opencode-server", "claude", "codex", "aider"]
+                .into_iter()
+                .zip(1..)
+                .find_map(|(ranked, rank)| (ranked == id).then_some(rank)),
+            origin: SettingOrigin::BuiltIn,
             installed: is_installed.then(|| PathBuf::from("/bin/x")),
             login,
             broken: None,
@@ -191,7 +171,7 @@ mod tests {
             listed("gemini", false, Login::NotAsked),
         ];
         all.extend(installed.iter().map(|(id, login)| listed(id, true, login.clone())));
-        let candidates = candidates(&all, &["opencode-server", "claude", "codex", "aider"]);
+        let candidates = candidates(&all);
         match choice(&candidates) {
             Ok((id, why)) => Ok((id.to_owned(), why)),
             Err(failure) => Err(failure.message),

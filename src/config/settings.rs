@@ -37,8 +37,8 @@ settings! {
     pub struct Config {
         /// The adapter of the agent to run; `ralph adapters list` shows all of them. null uses the agent that is
         /// installed and logged in. If there are several, it uses the one chosen when ralph asked or with `ralph
-        /// adapters use`, else the first of opencode-server, claude, codex, gemini, copilot, pi, kimi, kilo, cline, qwen-code and aider. If there is
-        /// none, it uses ralph's own agent, if that has a key.
+        /// adapters use`, else the one whose adapter has the lowest `rank`. If there is none, it uses ralph's own agent, if that has a
+        /// key.
         #[flag("--adapter", "ID", "The agent's adapter; `ralph adapters list` shows them [default: the one that is logged in; `ralph adapters use` chooses among several]")]
         adapter("adapter"): Option<SingleLine> = null,
         /// The model, by the name that the agent uses. null leaves the choice to the agent.

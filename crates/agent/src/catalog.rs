@@ -25,22 +25,28 @@ use super::{
     subprocess::SubprocessAdapter,
 };
 
+macro_rules! built_in {
+    ($($id:literal),+ $(,)?) => {
+        &[$(($id, include_str!(concat!("../adapters/", $id, ".toml")))),+]
+    };
+}
+
 /// The adapters that come with ralph: file name without `.toml`, and text.
-const BUILT_IN: &[(&str, &str)] = &[
-    ("aider", include_str!("../adapters/aider.toml")),
-    ("claude", include_str!("../adapters/claude.toml")),
-    ("cline", include_str!("../adapters/cline.toml")),
-    ("codex", include_str!("../adapters/codex.toml")),
-    ("copilot", include_str!("../adapters/copilot.toml")),
-    ("demo", include_str!("../adapters/demo.toml")),
-    ("gemini", include_str!("../adapters/gemini.toml")),
-    ("kilo", include_str!("../adapters/kilo.toml")),
-    ("kimi", include_str!("../adapters/kimi.toml")),
-    ("native", include_str!("../adapters/native.toml")),
-    ("opencode-run", include_str!("../adapters/opencode-run.toml")),
-    ("opencode-server", include_str!("../adapters/opencode-server.toml")),
-    ("pi", include_str!("../adapters/pi.toml")),
-    ("qwen-code", include_str!("../adapters/qwen-code.toml")),
+const BUILT_IN: &[(&str, &str)] = built_in![
+    "aider",
+    "claude",
+    "cline",
+    "codex",
+    "copilot",
+    "demo",
+    "gemini",
+    "kilo",
+    "kimi",
+    "native",
+    "opencode-run",
+    "opencode-server",
+    "pi",
+    "qwen-code",
 ];
 
 /// The ids of the adapters that come with ralph.
@@ -99,6 +105,8 @@ pub struct ListedAdapter {
     pub channels: &'static str,
     /// The tool uses for which the agent asks for permission.
     pub asks_before: String,
+    /// The place of a built-in adapter among those that a run may choose.
+    pub rank: Option<u32>,
     /// The strongest source that sets a value of this adapter.
     pub origin: SettingOrigin,
     /// The program's path if it is installed.
@@ -257,6 +265,7 @@ impl Catalog {
                 .map_or_else(|_| id.to_owned(), |manifest| manifest.title.clone()),
             channels: manifest.as_ref().map_or("-", Manifest::channels),
             asks_before: manifest.as_ref().map_or_else(|_| "-".to_owned(), Manifest::asks_before),
+            rank: manifest.as_ref().ok().and_then(|manifest| manifest.rank),
             origin: origin.clone(),
             installed: manifest
                 .as_ref()

@@ -195,6 +195,15 @@ fn the_tables_have_every_built_in_adapter_as_it_is() {
             manifest.install
         );
     }
+    let ranked = |id| {
+        let manifest = catalog.manifest(id).ok()?;
+        Some((manifest.rank?, manifest.install?))
+    };
+    let mut ranked: Vec<(u32, String)> = catalog.ids().filter_map(ranked).collect();
+    ranked.sort_unstable();
+    assert_eq!(ranked.len(), 11);
+    let rows = ranked.iter().map(|(_, hint)| guide.find(hint.as_str()));
+    assert!(rows.is_sorted(), "the guide lists the agents in another order: {ranked:?}");
 }
 
 #[test]
@@ -216,6 +225,7 @@ fn layers_are_merged_key_by_key_and_each_value_keeps_its_origin() {
     assert_snapshot!(shown.replace(&path, ""), @r#"
     id = "codex"                                                  # built in
     title = "Codex CLI"                                           # built in
+    rank = 3                                                      # built in
     verified = "0.171.0"                                          # built in
     transport = "pty"                                             # built in
     dialect = "codex-json"                                        # built in

@@ -34,6 +34,8 @@ pub(super) use written::{LANGUAGE, WrittenAdapter};
 pub struct Manifest {
     pub id: String,
     pub title: String,
+    /// The place among the built-in adapters of which a run that names none uses the first.
+    pub rank: Option<u32>,
     /// The version for which the adapter was written and tested.
     pub verified: Option<String>,
     pub transport: Transport,
@@ -149,6 +151,7 @@ impl Manifest {
             state_files,
             check: reader.check()?,
             title: written.title.unwrap_or_else(|| id.to_owned()),
+            rank: written.rank,
             verified: written.verified,
             probe: written.probe.args,
             hosts: written.sandbox.hosts,

@@ -4,8 +4,8 @@ use ralph_core::event::ToolKind;
 use ralph_policy::{
     settings,
     settings::{
-        AnyText, Grammar, Maybe, Mistake, NamedChoice, Node, OneOf, OpenGroup, SettingsSection, SomeOf, Switch, Terms,
-        TextList, WholeNumber, accept_or,
+        AnyText, Grammar, Maybe, Mistake, NamedChoice, Node, OneOf, OpenGroup, PositiveCount, SettingsSection, SomeOf,
+        Switch, Terms, TextList, WholeNumber, accept_or,
     },
 };
 use ralph_system::proc::StopSignal;
@@ -38,6 +38,9 @@ settings! {
         base("base"): Maybe<AnyText>,
         /// The name for people.
         title("title"): Maybe<AnyText>,
+        /// The place of a built-in adapter among those of which a run that names none uses the first. Your own come after
+        /// them. Without one it is only used if it is named, except `native`.
+        rank("rank"): Maybe<PositiveCount>,
         /// The version of the agent that the adapter was tested with.
         verified("verified"): Maybe<AnyText>,
         /// Whether the agent is a program with a terminal or a server.
