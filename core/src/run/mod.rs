@@ -38,8 +38,6 @@ mod view;
 #[cfg(test)]
 mod permission_tests;
 #[cfg(test)]
-mod schema_tests;
-#[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod view_tests;
