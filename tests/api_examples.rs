@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use ralph_core::event::{Decider, Event, Notice};
+use ralph_core::event::{Event, Notice};
 
 use crate::{
     bad_input::asking,
@@ -58,7 +58,7 @@ works
     let asked = |number: u32| {
         run.wait_for_record(
             SOON,
-            |event| matches!(event, Event::PermissionAsked { ask, .. } if *ask == number),
+            |event| matches!(event, Event::Asked { ask } if ask.number == number),
         );
     };
     asked(1);
@@ -92,7 +92,7 @@ works
     let records = sandbox.journal();
     let decided: Vec<(bool, bool)> = events(&records)
         .filter_map(|event| match event {
-            Event::PermissionDecided { allowed, by, .. } => Some((*allowed, matches!(by, Decider::User { .. }))),
+            Event::Answered { answered } => Some((answered.allowed()?, answered.by.is_user())),
             _ => None,
         })
         .collect();

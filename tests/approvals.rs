@@ -34,7 +34,10 @@ fn with_permissions(agent: Agent, sandbox: &Sandbox, permissions: &str) -> Progr
 fn decisions(records: &[Record]) -> Vec<(String, bool, Decider)> {
     events(records)
         .filter_map(|event| match event {
-            Event::PermissionDecided { title, allowed, by, .. } => Some((title.clone(), *allowed, by.clone())),
+            Event::Answered { answered } => {
+            let by = answered.by.clone();
+            Some((answered.title.clone(), answered.allowed()?, by))
+        }
             _ => None,
         })
         .collect()
@@ -43,7 +46,7 @@ fn decisions(records: &[Record]) -> Vec<(String, bool, Decider)> {
 fn wait_for_question(running: &Running, number: u32) {
     running.wait_for_record(
         SOON,
-        |event| matches!(event, Event::PermissionAsked { ask, .. } if *ask == number),
+        |event| matches!(event, Event::Asked { ask } if ask.number == number),
     );
 }
 
@@ -54,14 +57,14 @@ fn answer(sandbox: &Sandbox, args: &[&str]) -> (Option<i32>, String) {
 
 /// Whether a question has been decided on.
 fn decided_by_now(sandbox: &Sandbox, number: u32) -> bool {
-    let decided = |event: &Event| matches!(event, Event::PermissionDecided { ask, .. } if *ask == Some(number));
+    let decided = |event: &Event| matches!(event, Event::Answered { answered } if answered.ask == Some(number));
     events(&sandbox.journal()).any(decided)
 }
 
 /// The questions that were asked so far.
 fn asked(records: &[Record]) -> usize {
     events(records)
-        .filter(|event| matches!(event, Event::PermissionAsked { .. }))
+        .filter(|event| matches!(event, Event::Asked { .. }))
         .count()
 }
 

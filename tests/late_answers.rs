@@ -29,7 +29,7 @@ works
     let rules = r#""ask": ["Bash(git tag *)", "Bash(rm *)"]"#;
     let (sandbox, _) = asking(&format!("{{ {rules} }}"), asks);
     let running = sandbox.looping([] as [&str; 0]).start();
-    running.wait_for_record(SOON, |event| matches!(event, Event::PermissionAsked { .. }));
+    running.wait_for_record(SOON, |event| matches!(event, Event::Asked { .. }));
     running.kill();
     running.wait(SOON);
     let (code, said) = answer(&sandbox, &["1", "project", "--rule", "Bash(ls)"]);

@@ -195,7 +195,7 @@ fn a_message_comes_while_a_tool_runs_and_no_command_outlives_its_session(agent: 
         shown, takes,
         "what the user says stands in the conversation: {recording}"
     );
-    let asked = |event: &Event| matches!(event, Event::PermissionAsked { .. } | Event::PermissionDecided { .. });
+    let asked = |event: &Event| matches!(event, Event::Asked { .. } | Event::Answered { .. });
     assert!(!events(&records).any(asked), "there are no rules");
     let requests = model.main_requests();
     assert_eq!(requests.len(), 9);

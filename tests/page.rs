@@ -187,7 +187,7 @@ fn a_phone_answers_what_an_agent_asks_pauses_steers_and_sees_the_end() {
     let limits = ["--max-cost-usd", "2", "--max-iterations", "12"];
     let running = sandbox.looping(limits).args(["--listen", "127.0.0.1:0"]).start();
     let at = address(&running);
-    running.wait_for_record(SOON, |event| matches!(event, Event::PermissionAsked { .. }));
+    running.wait_for_record(SOON, |event| matches!(event, Event::Asked { .. }));
     let watched = watched(&sandbox, browser);
 
     // Without a token nothing is shown.
@@ -556,7 +556,7 @@ fn an_installed_page_tells_what_a_run_asks_and_opens_without_its_server() {
 
     page.value(COUNT_SHOWN);
     let running = sandbox.looping([] as [&str; 0]).start();
-    running.wait_for_record(SOON, |event| matches!(event, Event::PermissionAsked { .. }));
+    running.wait_for_record(SOON, |event| matches!(event, Event::Asked { .. }));
     page.sees("Needs you");
     page.waits_for("shown > 0");
     let shown = "navigator.serviceWorker.ready.then((worker) => worker.getNotifications())";

@@ -222,7 +222,7 @@ works
         over.stderr
     );
     let running = sandbox.looping([] as [&str; 0]).start();
-    running.wait_for_record(SOON, |event| matches!(event, Event::PermissionAsked { .. }));
+    running.wait_for_record(SOON, |event| matches!(event, Event::Asked { .. }));
     let set = permissions(&sandbox, &["mode", "auto"]);
     let told = "permission mode `auto`: requests without a matching rule are now allowed\n";
     assert_eq!((set.code(), set.stdout.as_str()), (Some(0), told), "{set:?}");

@@ -127,7 +127,7 @@ fn the_runs_of_all_projects_are_listed_followed_and_answered_behind_one_token_wh
 
     let asks = asking.looping(["--state-dir", state]).start();
     let works = working.looping(["--state-dir", state]).start();
-    asks.wait_for_record(SOON, |event| matches!(event, Event::PermissionAsked { .. }));
+    asks.wait_for_record(SOON, |event| matches!(event, Event::Asked { .. }));
     works.wait_for_record(SOON, |event| matches!(event, Event::IterationStarted { .. }));
     let [first, second] = [&asking, &working].map(|sandbox| sandbox.project().display().to_string());
     let standing = standings(&http);
@@ -166,7 +166,7 @@ fn the_runs_of_all_projects_are_listed_followed_and_answered_behind_one_token_wh
 
     // A connection is cut, and a new one continues at the same place.
     let mut followed = http.events(&at(&first, "/events?from=0"));
-    let asked = followed.wait_for(|event| event.event == "permission-asked");
+    let asked = followed.wait_for(|event| event.event == "asked");
     drop(followed);
     let rest = http.events(&at(&first, &format!("/events?after={}", asked.id)));
     assert_eq!(http.post(&at(&first, "/asks/1"), &yes).status, 200);

@@ -4,7 +4,7 @@ use std::{env, fs, path::Path};
 
 use crate::{
     event::{
-        AskId, Checkpoint, Choice, Decider, Event, Exit, GoalFailure, GoalResult, Offer, Outcome, PermissionRequest,
+        Answered, Ask, AskId, AskVerdict, Checkpoint, Choice, Decider, Event, Exit, GoalFailure, GoalResult, Offer, Outcome, PermissionRequest,
         Question, Record, Role, ToolKind,
     },
     run::RunView,
@@ -113,18 +113,53 @@ pub fn iteration_ended(iteration: u32) -> Event {
 
 /// A decision of iteration 3 on a `git push`; `ask` is the number of the question, if it was asked.
 pub fn permission_decided(ask: Option<u32>, allowed: bool, by: Decider, message: Option<&str>) -> Event {
-    Event::PermissionDecided {
-        iteration: 3,
-        id: AskId(ask.map_or_else(|| "request".to_owned(), |ask| format!("request-{ask}"))),
-        ask,
-        tool: "Bash".to_owned(),
-        title: "git push".to_owned(),
-        allowed,
-        by,
-        message: message.map(str::to_owned),
-        waited_ms: 1,
-        denials: (!allowed).into(),
+    Event::Answered {
+        answered: Box::new(Answered {
+            iteration: 3,
+            ask,
+            id: AskId(ask.map_or_else(|| "request".to_owned(), |ask| format!("request-{ask}"))),
+            tool: "Bash".to_owned(),
+            title: "git push".to_owned(),
+            verdict: if allowed { AskVerdict::Allowed } else { AskVerdict::Denied },
+            by,
+            message: message.map(str::to_owned),
+            waited_ms: 1,
+            denials: (!allowed).into(),
+            at_ms: 0,
+        }),
     }
+}
+
+/// An answer to a question about a colour; without `answers`, there is none.
+pub fn question_answered(ask: u32, answers: &[&str], by: Decider, waited_ms: u64) -> Event {
+    let answers = answers.iter().map(|answer| vec![(*answer).to_owned()]);
+    Event::Answered {
+        answered: Box::new(Answered {
+            iteration: 3,
+            ask: Some(ask),
+            id: AskId(format!("request-{ask}")),
+            tool: "AskUserQuestion".to_owned(),
+            title: "Which colour?".to_owned(),
+            verdict: AskVerdict::Words {
+                questions: vec!["Which colour?".to_owned()],
+                answers: answers.collect(),
+            },
+            by,
+            message: None,
+            waited_ms,
+            denials: 0,
+            at_ms: 0,
+        }),
+    }
+}
+
+/// The end of a question that the agent withdrew.
+pub fn question_withdrawn(ask: u32) -> Event {
+    let mut event = permission_decided(Some(ask), true, Decider::Agent, None);
+    if let Event::Answered { answered } = &mut event {
+        answered.verdict = AskVerdict::Withdrawn;
+    }
+    event
 }
 
 /// A goal that took one second and exited with `code`, with output `tail`.
@@ -152,7 +187,7 @@ pub fn goal_checked(iteration: u32, name: &str, code: i32, tail: &str) -> Event 
 }
 
 /// A question for a colour, and one for sizes if `several`.
-pub fn question_asked(ask: u32, several: bool) -> Event {
+pub fn question_asked(number: u32, several: bool) -> Event {
     let choice = |label: &str, description: &str| Choice {
         label: label.to_owned(),
         description: description.to_owned(),
@@ -170,21 +205,22 @@ pub fn question_asked(ask: u32, several: bool) -> Event {
         multiple: true,
         ..colour.clone()
     };
-    let Event::PermissionAsked { mut request, .. } = permission_asked(ask) else {
+    let Event::Asked { ask } = permission_asked(number) else {
         unreachable!("it asks")
     };
-    request.tool = "AskUserQuestion".to_owned();
-    request.command = None;
-    request.reason = None;
-    request.title.clone_from(&colour.text);
-    request.questions = if several { vec![colour, sizes] } else { vec![colour] };
-    Event::PermissionAsked {
-        iteration: 3,
-        ask,
-        request,
-        until_ms: Some(u64::MAX / 2),
-        offer: Offer::default(),
-        cut: false,
+    let request = PermissionRequest {
+        tool: "AskUserQuestion".to_owned(),
+        command: None,
+        reason: None,
+        title: colour.text.clone(),
+        questions: if several { vec![colour, sizes] } else { vec![colour] },
+        ..ask.request
+    };
+    Event::Asked {
+        ask: Box::new(Ask {
+            until_ms: ask.until_ms,
+            ..Ask::requested(number, 3, request)
+        }),
     }
 }
 
@@ -206,9 +242,9 @@ pub fn server_tool_asked(tool: &str) -> PermissionRequest {
 }
 
 /// A request to run `git push` that the user is asked about.
-pub fn permission_asked(ask: u32) -> Event {
+pub fn permission_asked(number: u32) -> Event {
     let request = PermissionRequest {
-        id: AskId(format!("request-{ask}")),
+        id: AskId(format!("request-{number}")),
         call: None,
         tool: "Bash".to_owned(),
         kind: ToolKind::Shell,
@@ -223,17 +259,16 @@ pub fn permission_asked(ask: u32) -> Event {
         diff: None,
         questions: Vec::new(),
     };
-    Event::PermissionAsked {
-        iteration: 3,
-        ask,
-        request: Box::new(request),
-        until_ms: Some(u64::MAX / 2),
-        offer: Offer {
-            rules: ["Bash(git add *)", "Bash(git commit *)", "Bash(git push *)"]
-                .map(str::to_owned)
-                .into(),
-            asked_by: vec!["Bash(git push *)".to_owned()],
-        },
-        cut: false,
+    Event::Asked {
+        ask: Box::new(Ask {
+            until_ms: Some(u64::MAX / 2),
+            offer: Offer {
+                rules: ["Bash(git add *)", "Bash(git commit *)", "Bash(git push *)"]
+                    .map(str::to_owned)
+                    .into(),
+                asked_by: vec!["Bash(git push *)".to_owned()],
+            },
+            ..Ask::requested(number, 3, request)
+        }),
     }
 }

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use ralph_core::{
-    event::{AgentSignal, Event, Record, ToolKind},
-    run::{Ask, OpenAsk, RunView},
+    event::{AgentSignal, Ask, Event, Record, ToolKind},
+    run::{OpenAsk, RunView},
 };
 use ralph_ui::report::{OutputStyle, RunReport, write_head};
 use ralph_words::narrate;

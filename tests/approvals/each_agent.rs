@@ -91,7 +91,7 @@ impl WatchedAgent {
     /// Number of open questions in the journal.
     fn waiting(&self) -> usize {
         let journal = self.sandbox.journal();
-        let decided = events(&journal).filter(|event| matches!(event, Event::PermissionDecided { ask: Some(_), .. }));
+        let decided = events(&journal).filter(|event| matches!(event, Event::Answered { answered } if answered.ask.is_some()));
         asked(&journal) - decided.count()
     }
 
@@ -201,7 +201,7 @@ impl WatchedAgent {
         if self.agent == Agent::Codex {
             self.screen.sees("Which colour?");
             self.presses("2", "an answer", |run| {
-                events(&run.sandbox.journal()).any(|event| matches!(event, Event::QuestionAnswered { .. }))
+                events(&run.sandbox.journal()).any(|event| matches!(event, Event::Answered { .. }))
             });
         }
     }
@@ -342,7 +342,7 @@ fn what_nobody_answers_is_not_allowed_and_leaves_nothing_behind(agent: Agent) {
         &json!({ "permissions": { "mode": "ask" } }).to_string(),
     );
     let running = ralph(agent, &sandbox).start();
-    running.wait_for_record(SOON, |event| matches!(event, Event::PermissionAsked { .. }));
+    running.wait_for_record(SOON, |event| matches!(event, Event::Asked { .. }));
     let stopped = sandbox.ralph(["stop"]).run(SOON);
     assert_eq!(stopped.code(), Some(0), "{}", stopped.stderr);
     running.wait(SOON);

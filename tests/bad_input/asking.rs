@@ -43,7 +43,7 @@ pub fn asking(permissions: &str, script: &str) -> (Sandbox, Script) {
 pub fn decided(records: &[Record]) -> Vec<(bool, Decider)> {
     events(records)
         .filter_map(|event| match event {
-            Event::PermissionDecided { allowed, by, .. } => Some((*allowed, by.clone())),
+            Event::Answered { answered } => Some((answered.allowed()?, answered.by.clone())),
             _ => None,
         })
         .collect()
@@ -161,7 +161,7 @@ fn an_agent_that_says_nothing_more_after_an_answer_ends_by_the_idle_limit() {
     let running = sandbox
         .looping(["--idle-timeout", "700ms", "--max-iterations", "1"])
         .start();
-    running.wait_for_record(SOON, |event| matches!(event, Event::PermissionAsked { .. }));
+    running.wait_for_record(SOON, |event| matches!(event, Event::Asked { .. }));
     let answered = sandbox.ralph(["answer", "1", "yes"]).run(SOON);
     assert_eq!(answered.code(), Some(0), "{answered:?}");
     let finished = running.wait(SOON);

@@ -126,7 +126,10 @@ fn ask_before_commands(sandbox: &Sandbox) {
 /// The permission decisions: the request's title, whether it was allowed, and who decided.
 fn decisions(records: &[Record]) -> Vec<(String, bool, Decider)> {
     let decided = records.iter().filter_map(|record| match &record.event {
-        Event::PermissionDecided { title, allowed, by, .. } => Some((title.clone(), *allowed, by.clone())),
+        Event::Answered { answered } => {
+            let by = answered.by.clone();
+            Some((answered.title.clone(), answered.allowed()?, by))
+        }
         _ => None,
     });
     decided.collect()
@@ -164,7 +167,7 @@ fn permissions_are_given_where_that_is_wanted(served: &mut ExternalServer) {
 
 fn a_session_that_is_stopped_while_it_asks_waits_no_more(served: &mut ExternalServer) {
     let running = served.ralph(in_order([&[shell("touch x").into()]])).start();
-    running.wait_for_record(SOON, |event| matches!(event, Event::PermissionAsked { .. }));
+    running.wait_for_record(SOON, |event| matches!(event, Event::Asked { .. }));
     assert_eq!(served.sandbox.ralph(["stop"]).run(SOON).code(), Some(0));
     running.wait(SOON);
     assert_eq!(served.sandbox.read("x"), None);
@@ -210,7 +213,7 @@ fn rules_hold_for_everything_that_a_server_of_ones_own_does() {
     // Killed while it asks: an unanswered request is not allowed, and the iteration starts again.
     model.play(in_order([&[shell("git push origin main").into()]]));
     let running = ralph(&sandbox).start();
-    running.wait_for_record(SOON, |event| matches!(event, Event::PermissionAsked { .. }));
+    running.wait_for_record(SOON, |event| matches!(event, Event::Asked { .. }));
     running.kill();
     running.wait(SOON);
     let asked = model.main_request_count();
@@ -236,7 +239,7 @@ fn rules_hold_for_everything_that_a_server_of_ones_own_does() {
         done,
     ]]));
     let running = ralph(&sandbox).start();
-    running.wait_for_record(SOON, |event| matches!(event, Event::PermissionAsked { ask: 3, .. }));
+    running.wait_for_record(SOON, |event| matches!(event, Event::Asked { ask } if ask.number == 3));
     // The server decides which of the two asks first.
     let asks = sandbox.ralph(["asks"]).run(SOON).stdout;
     let of_push = |line: &&str| line.contains("git push");
@@ -294,7 +297,7 @@ fn an_agent_that_allows_itself_what_it_asks_for_ends_the_run() {
     let both = answer().shell("git push origin main").shell(tells);
     model.play(in_order([&[both.into(), say("Not asked for any more.").into()]]));
     let running = ralph(&sandbox).start();
-    running.wait_for_record(SOON, |event| matches!(event, Event::PermissionAsked { .. }));
+    running.wait_for_record(SOON, |event| matches!(event, Event::Asked { .. }));
     let server = wait_until(SOON, "the server's command line", || {
         sandbox
             .read_home("server")
@@ -347,7 +350,7 @@ fn a_question_is_answered_and_the_turn_goes_on(served: &mut ExternalServer) {
     let ask = || answer().call("question", question.clone());
     let [work, done] = work_on("hello");
     let running = served.ralph(in_order([&[ask().into(), work, done]])).start();
-    running.wait_for_record(SOON, |event| matches!(event, Event::PermissionAsked { .. }));
+    running.wait_for_record(SOON, |event| matches!(event, Event::Asked { .. }));
     let answered = served.sandbox.ralph(["answer", "1", "2"]).run(SOON);
     assert_eq!(answered.code(), Some(0), "{}", answered.stderr);
     assert_done(&running.wait(SOON), 1, 1);

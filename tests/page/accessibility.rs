@@ -62,7 +62,7 @@ fn a_request_is_answered_a_message_sent_and_the_run_stopped_by_keys_alone() {
     };
     let sandbox = asking_project(PLAN);
     let running = sandbox.looping([] as [&str; 0]).start();
-    running.wait_for_record(SOON, |event| matches!(event, Event::PermissionAsked { .. }));
+    running.wait_for_record(SOON, |event| matches!(event, Event::Asked { .. }));
     let watched = watched(&sandbox, browser);
     let page = watched.page(DESK, "light", "");
     page.sees("git push origin parser && rm -rf target/old");

@@ -18,7 +18,7 @@ fn limits_agent_and_permission_mode_of_a_run_are_changed_in_dialogs() {
     let settings = r#"{ "permissions": { "mode": "ask" }, "fallback": ["other"] }"#;
     sandbox.write(".ralph/config.json", settings);
     let running = sandbox.looping(["--max-iterations", "12"]).start();
-    running.wait_for_record(SOON, |event| matches!(event, Event::PermissionAsked { .. }));
+    running.wait_for_record(SOON, |event| matches!(event, Event::Asked { .. }));
     let watched = watched(&sandbox, browser);
     let phone = watched.page(PHONE, "dark", "");
     phone.sees("Needs you");

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{CommentAnswer, List, Missing, Question, REASONS, Text};
+use super::{CommentAnswer, List, Missing, REASONS, Text};
 
 /// A call of one of ralph's tools that has an effect beyond its reply.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -22,12 +22,6 @@ pub enum AgentCall {
     },
     /// The agent cannot continue with its task.
     Blocked { reason: Text },
-    /// The agent asked the user a question and continues meanwhile.
-    Asked {
-        /// The number that an answer refers to.
-        ask: u32,
-        question: Box<Question>,
-    },
     /// The agent reported its progress.
     Noted { note: Text },
     /// The agent changed tests on purpose.

@@ -5,6 +5,7 @@
 //! ([`Text`]); the full text is in the iteration's recording.
 
 mod agent;
+mod ask;
 mod background;
 mod bounds;
 mod breaker;
@@ -48,6 +49,7 @@ use std::{fmt, path::PathBuf};
 use serde::{Deserialize, Serialize};
 
 pub use agent::{AgentSignal, Exit, FileChange, Finding, Problem, ProblemClass, ProblemKind, Usage};
+pub use ask::{Answered, Ask, AskKind, AskVerdict};
 pub use background::{
     BACKGROUND_COMMAND_CAP_BYTES, BackgroundCommand, BackgroundEnd, BackgroundLimits, BackgroundProgress,
     BackgroundRefusal, BackgroundResult, Requester,
@@ -311,51 +313,13 @@ pub enum Event {
         iteration: u32,
         why: Denial,
     },
-    /// The agent waits for an answer before it uses a tool. A repeated `ask` number extends the wait.
-    PermissionAsked {
-        iteration: u32,
-        /// Number of the question within the run, from 1.
-        ask: u32,
-        request: Box<PermissionRequest>,
-        /// When the wait ends; `None` for no timeout.
-        until_ms: Option<u64>,
-        offer: Offer,
-        /// The request in this record was shortened.
-        cut: bool,
+    /// The user was asked. If the question waits already, its timeout has changed.
+    Asked {
+        ask: Box<Ask>,
     },
-    /// The agent no longer waits for the answer.
-    PermissionWithdrawn {
-        iteration: u32,
-        ask: u32,
-    },
-    /// The use of a tool was allowed or denied.
-    PermissionDecided {
-        iteration: u32,
-        id: AskId,
-        /// The number of the question; `None` if no question was asked.
-        ask: Option<u32>,
-        tool: String,
-        title: String,
-        allowed: bool,
-        by: Decider,
-        /// The user's message to the agent.
-        message: Option<String>,
-        waited_ms: u64,
-        /// How often the same request was denied in this iteration, including this time.
-        denials: u32,
-    },
-    /// The agent's questions were answered, or will stay unanswered.
-    QuestionAnswered {
-        iteration: u32,
-        id: AskId,
-        ask: u32,
-        questions: Vec<String>,
-        /// The choices or text for each question; empty if unanswered or declined.
-        answers: Vec<Vec<String>>,
-        by: Decider,
-        /// The user's reason for declining.
-        message: Option<String>,
-        waited_ms: u64,
+    /// A question was answered, withdrawn or will stay unanswered, or rules decided about a request.
+    Answered {
+        answered: Box<Answered>,
     },
     /// From now on, requests that match these rules are allowed without asking, unless another rule asks or denies.
     RulesAdded {
@@ -430,14 +394,6 @@ pub enum Event {
     TrialMade {
         iteration: u32,
         trial: Trial,
-    },
-    /// The agent changed tests on purpose: the user is asked whether to accept them. Replaces an open question of this
-    /// kind.
-    TestsQuestioned {
-        iteration: u32,
-        /// The number of the question.
-        ask: u32,
-        change: Box<TestsChange>,
     },
     /// Changed tests were accepted.
     TestsConfirmed {

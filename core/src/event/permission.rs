@@ -292,6 +292,8 @@ pub enum Decider {
     Deadline,
     /// Too many requests are already waiting for an answer.
     TooManyPending,
+    /// The agent, which withdrew its request.
+    Agent,
 }
 
 impl Decider {
@@ -413,13 +415,13 @@ mod tests {
 
     #[test]
     fn a_long_change_is_cut_behind_a_line_and_still_gets_a_rule_and_a_long_command_gets_none() {
-        let Event::PermissionAsked { request, .. } = permission_asked(1) else {
+        let Event::Asked { ask } = permission_asked(1) else {
             unreachable!("it asks")
         };
         let change: String = (0..3_000).map(|line| format!("+line {line} ü\n")).collect();
         let edit = PermissionRequest {
             diff: Some(change),
-            ..(*request).clone()
+            ..ask.request.clone()
         };
         let bounded = edit.bounded();
         let shown = bounded.diff.clone().unwrap();
@@ -430,12 +432,12 @@ mod tests {
         assert_eq!(bounded.bounded(), bounded);
         let command = PermissionRequest {
             command: Some("x".repeat(5_000)),
-            ..(*request).clone()
+            ..ask.request.clone()
         };
         assert!(command.is_cut());
         let one_line = PermissionRequest {
             diff: Some("x".repeat(5_000)),
-            ..*request
+            ..ask.request
         };
         assert!(one_line.bounded().diff.unwrap().len() <= TEXT_CAP_BYTES);
     }
@@ -479,7 +481,12 @@ mod tests {
     fn only_an_answer_of_the_user_is_a_decision_of_the_user() {
         let at = AnswerPlace::default();
         assert!(Decider::User { at }.is_user());
-        for other in [Decider::Unclear, Decider::Deadline, Decider::TooManyPending] {
+        for other in [
+            Decider::Unclear,
+            Decider::Deadline,
+            Decider::TooManyPending,
+            Decider::Agent,
+        ] {
             assert!(!other.is_user(), "{other:?}");
         }
     }

@@ -11,14 +11,12 @@ use super::Event;
 const ELSEWHERE: &[&str] = &[
     // These have two forms; a record has the one that `bounded` makes.
     "agent-reported.signal",
-    "permission-asked.request",
-    "permission-decided.",
-    "agent-called.call asked.question",
+    "asked.ask.request",
+    "answered.",
     // The machine cuts the statement.
     "agent-stated.",
     // An over-long command, message or answer is refused.
     "background-started.",
-    "question-answered.",
     "steering-queued.",
     "comment-written.text",
     "comment-edited.text",
@@ -27,7 +25,7 @@ const ELSEWHERE: &[&str] = &[
     "run-resumed.",
     "rules-added.",
     "rule-forgotten.",
-    "permission-asked.offer",
+    "asked.ask.offer",
     ".goals",
     ".results",
     ".news",

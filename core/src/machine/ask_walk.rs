@@ -5,7 +5,7 @@ use std::collections::{HashSet, VecDeque};
 
 use crate::{
     event::{
-        AgentSignal, Answer, AnswerPlace, AskId, Decider, Decision, DenialLimits, Event, Limits, Offer, PermissionMode,
+        AgentSignal, Answer, AnswerPlace, AskId, AskVerdict, Decider, Decision, DenialLimits, Event, Limits, Offer, PermissionMode,
         PermissionRequest, PlanSnapshot, RequestedBy, Ruling, Settings, StopRequest, ToolKind, Unanswered, UserCommand,
         Waiting,
     },
@@ -207,9 +207,7 @@ fn check(before: &LoopState, input: &Input, step: &Step) {
     let is_over = step.events.iter().any(ends_session);
     for ask in &before.view.permissions.pending {
         let ends = step.events.iter().filter(|event| match event {
-            Event::PermissionDecided { ask: Some(number), .. } | Event::PermissionWithdrawn { ask: number, .. } => {
-                *number == ask.number
-            }
+            Event::Answered { answered } => answered.ask == Some(ask.number),
             _ => false,
         });
         let waits = permissions.pending.iter().any(|still| still.number == ask.number);
@@ -222,7 +220,7 @@ fn check(before: &LoopState, input: &Input, step: &Step) {
         );
     }
     let decided = step.events.iter().filter_map(|event| match event {
-        Event::PermissionDecided { id, ask, .. } => Some((id, ask)),
+        Event::Answered { answered } if answered.verdict != AskVerdict::Withdrawn => Some((&answered.id, &answered.ask)),
         _ => None,
     });
     let decided: Vec<_> = decided.collect();
@@ -342,15 +340,15 @@ fn whatever_an_agent_asks_is_answered_once_withdrawn_or_over_with_its_session() 
 /// The fate of a question, in a word or two.
 fn way(event: &Event) -> Option<String> {
     match event {
-        Event::PermissionAsked { .. } => Some("asked".to_owned()),
-        Event::PermissionWithdrawn { .. } => Some("withdrawn".to_owned()),
-        Event::PermissionDecided { allowed, by, .. } => {
-            let by = match by {
+        Event::Asked { .. } => Some("asked".to_owned()),
+        Event::Answered { answered } if answered.verdict == AskVerdict::Withdrawn => Some("withdrawn".to_owned()),
+        Event::Answered { answered } => {
+            let by = match answered.by {
                 Decider::User { .. } => "user",
                 Decider::Deadline => "deadline",
                 _ => "rule",
             };
-            Some(format!("{} by {by}", if *allowed { "allowed" } else { "denied" }))
+            Some(format!("{} by {by}", if answered.is_refused() { "denied" } else { "allowed" }))
         }
         _ => None,
     }

@@ -1,6 +1,6 @@
 //! The agent's calls of ralph's own tools. Like its last message, they are only its word and are judged later.
 
-use crate::event::{AgentCall, Delivery, Event, Missing, PlanSnapshot, Tail};
+use crate::event::{AgentCall, Ask, Delivery, Event, Missing, PlanSnapshot, Question, Tail};
 
 use super::{
     decision::{StepDecision, is_running},
@@ -14,23 +14,31 @@ const CALLS_OF_RUN: u32 = 4_096;
 
 /// Records a call by the author of `iteration`. A call that is not recorded is refused.
 pub(super) fn called(decision: &mut StepDecision, iteration: u32, call: &AgentCall) {
-    let calls = &decision.state.view.calls;
-    let is_author = decision.state.view.role.is_work();
-    if !is_author || !is_running(&decision.state, iteration) || calls.count_now >= CALLS || calls.count >= CALLS_OF_RUN
-    {
+    if !may_call(&decision.state, iteration) {
         return;
     }
     let call = match call.clone() {
-        AgentCall::Asked { question, .. } => AgentCall::Asked {
-            ask: decision.state.view.permissions.asked + 1,
-            question: Box::new(question.bounded()),
-        },
         AgentCall::Claimed { reasons } => AgentCall::Claimed {
             reasons: reasons.into_iter().map(without_output).collect(),
         },
         call => call,
     };
     decision.push(Event::AgentCalled { iteration, call });
+}
+
+/// Records a question by the author of `iteration`, which counts as a call.
+pub(super) fn asked(decision: &mut StepDecision, iteration: u32, question: &Question) {
+    if may_call(&decision.state, iteration) {
+        let number = decision.state.view.permissions.asked + 1;
+        let ask = Box::new(Ask::by_tool(number, iteration, &question.bounded()));
+        decision.push(Event::Asked { ask });
+    }
+}
+
+fn may_call(state: &LoopState, iteration: u32) -> bool {
+    let calls = &state.view.calls;
+    let is_author = state.view.role.is_work();
+    is_author && is_running(state, iteration) && calls.count_now < CALLS && calls.count < CALLS_OF_RUN
 }
 
 /// Records that the agent of `iteration` fetched the answer to question `ask`, so that no prompt repeats it.
@@ -74,7 +82,7 @@ fn without_output(missing: Missing) -> Missing {
 mod tests {
     use super::*;
     use crate::{
-        event::{AnswerPlace, AnsweredAsk, Question, Role, Settings, SteeringId, SteeringKind},
+        event::{AnswerPlace, AnsweredAsk, Role, Settings, SteeringId, SteeringKind},
         machine::{
             Input,
             testing::{self, Run},
@@ -103,20 +111,34 @@ mod tests {
         })
     }
 
-    /// The calls that are recorded after a change of the state.
-    fn recorded(change: impl Fn(&mut LoopState), call: AgentCall) -> Vec<Event> {
+    /// The events of an input after a change of the state.
+    fn recorded(change: impl Fn(&mut LoopState), input: &Input) -> Vec<Event> {
         let mut run = running();
         change(&mut run.state);
-        run.take(&Input::AgentCalled { iteration: 1, call });
+        run.take(input);
         run.events
+    }
+
+    fn called() -> Input {
+        let (iteration, call) = (1, noted());
+        Input::AgentCalled { iteration, call }
+    }
+
+    fn asked() -> Input {
+        Input::AgentAsked {
+            iteration: 1,
+            question: question(),
+        }
     }
 
     #[test]
     fn a_call_is_recorded_if_the_author_makes_it_while_it_works() {
-        let is_recorded = |change: fn(&mut LoopState)| !recorded(change, noted()).is_empty();
-        assert!(is_recorded(|_| {}));
-        assert!(!is_recorded(|state| state.view.role = Role::Review { round: 1 }));
-        assert!(!is_recorded(|state| state.view.phase = Phase::Paused));
+        for input in [called(), asked()] {
+            let is_recorded = |change: fn(&mut LoopState)| !recorded(change, &input).is_empty();
+            assert!(is_recorded(|_| {}));
+            assert!(!is_recorded(|state| state.view.role = Role::Review { round: 1 }));
+            assert!(!is_recorded(|state| state.view.phase = Phase::Paused));
+        }
         let mut run = running();
         let (iteration, call) = (2, noted());
         run.take(&Input::AgentCalled { iteration, call });
@@ -125,28 +147,20 @@ mod tests {
 
     #[test]
     fn so_many_calls_are_recorded_of_an_iteration_and_of_a_run() {
-        let is_recorded = |change: fn(&mut LoopState)| !recorded(change, noted()).is_empty();
-        assert!(is_recorded(|state| state.view.calls.count_now = 63));
-        assert!(!is_recorded(|state| state.view.calls.count_now = 64));
-        assert!(is_recorded(|state| state.view.calls.count = 4_095));
-        assert!(!is_recorded(|state| state.view.calls.count = 4_096));
+        for input in [called(), asked()] {
+            let is_recorded = |change: fn(&mut LoopState)| !recorded(change, &input).is_empty();
+            assert!(is_recorded(|state| state.view.calls.count_now = 63));
+            assert!(!is_recorded(|state| state.view.calls.count_now = 64));
+            assert!(is_recorded(|state| state.view.calls.count = 4_095));
+            assert!(!is_recorded(|state| state.view.calls.count = 4_096));
+        }
     }
 
     #[test]
     fn a_question_gets_the_number_after_those_asked_before() {
-        let call = AgentCall::Asked {
-            ask: 0,
-            question: question(),
-        };
-        let events = recorded(|state| state.view.permissions.asked = 2, call);
-        let asked = Event::AgentCalled {
-            iteration: 1,
-            call: AgentCall::Asked {
-                ask: 3,
-                question: question(),
-            },
-        };
-        assert_eq!(events, [asked]);
+        let events = recorded(|state| state.view.permissions.asked = 2, &asked());
+        let ask = Box::new(Ask::by_tool(3, 1, &question()));
+        assert_eq!(events, [Event::Asked { ask }]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::{
     event::{
-        AgentCall, AgentSignal, Answer, AnswerPlace, BreakerCause, BreakerLimits, BreakerState, CancelReason, Choice,
+        AgentSignal, Answer, AnswerPlace, BreakerCause, BreakerLimits, BreakerState, CancelReason, Choice,
         CommentPlace, Event, Goal, Limits, NewWorker, Notice, PausedBy, Problem, ProblemKind, Question, RequestedBy,
         RuleScope, Settings, SteeringId, SteeringKind, StopReason, StopRequest, UserCommand, WaitEnd, Worker,
     },
@@ -360,12 +360,9 @@ fn ask_by_tool(script: &mut ScriptedRun) {
         choices: vec![choice("red"), choice("blue")],
         ..Question::default()
     };
-    let call = AgentCall::Asked {
-        ask: 0,
-        question: Box::new(question),
-    };
+    let question = Box::new(question);
     let iteration = script.iteration();
-    script.take(&Input::AgentCalled { iteration, call });
+    script.take(&Input::AgentAsked { iteration, question });
 }
 
 fn answer(ask: u32, word: &str) -> UserCommand {

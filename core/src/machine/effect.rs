@@ -2,7 +2,7 @@
 
 use crate::{
     event::{
-        AgentSignal, AskId, Decider, Event, GoalResult, Hook, RuleScope, SteeringId, SteeringKind, StopRequest, Text,
+        AgentSignal, AskId, AskVerdict, Decider, Event, GoalResult, Hook, RuleScope, SteeringId, SteeringKind, StopRequest, Text,
         UserCommand,
     },
     run::{Phase, StopAsked},
@@ -253,36 +253,28 @@ fn enter(effects: &mut Vec<Effect>, before: &StateBefore, after: &LoopState, now
 /// ends of background tasks.
 pub(super) fn answer(event: &Event) -> Option<Effect> {
     match event {
-        Event::PermissionDecided {
-            iteration,
-            id,
-            allowed,
-            by,
-            message,
-            denials,
-            ..
-        } => Some(Effect::AnswerPermission {
-            iteration: *iteration,
-            id: id.clone(),
-            allowed: *allowed,
-            by: by.clone(),
-            message: message.clone(),
-            denials: *denials,
-        }),
-        Event::QuestionAnswered {
-            iteration,
-            id,
-            answers,
-            by,
-            message,
-            ..
-        } => Some(Effect::AnswerQuestions {
-            iteration: *iteration,
-            id: id.clone(),
-            answers: answers.clone(),
-            by: by.clone(),
-            message: message.clone(),
-        }),
+        Event::Answered { answered } => {
+            let iteration = answered.iteration;
+            let (id, by, message) = (answered.id.clone(), answered.by.clone(), answered.message.clone());
+            match &answered.verdict {
+                AskVerdict::Allowed | AskVerdict::Denied => Some(Effect::AnswerPermission {
+                    iteration,
+                    id,
+                    allowed: answered.verdict == AskVerdict::Allowed,
+                    by,
+                    message,
+                    denials: answered.denials,
+                }),
+                AskVerdict::Words { answers, .. } => Some(Effect::AnswerQuestions {
+                    iteration,
+                    id,
+                    answers: answers.clone(),
+                    by,
+                    message,
+                }),
+                AskVerdict::Withdrawn => None,
+            }
+        }
         Event::RulesAdded {
             ask,
             scope: RuleScope::Project,

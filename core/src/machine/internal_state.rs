@@ -266,10 +266,8 @@ impl InternalState {
             | Event::LiveChannelGivenUp { .. }
             | Event::CancelRequested { .. }
             | Event::ClaimMade { .. }
-            | Event::PermissionAsked { .. }
-            | Event::PermissionWithdrawn { .. }
-            | Event::PermissionDecided { .. }
-            | Event::QuestionAnswered { .. }
+            | Event::Asked { .. }
+            | Event::Answered { .. }
             | Event::RulesAdded { .. }
             | Event::RuleForgotten { .. }
             | Event::PermissionModeChanged { .. }
@@ -277,7 +275,6 @@ impl InternalState {
             | Event::CompletionDenied { .. }
             | Event::GoalChecked { .. }
             | Event::TrialMade { .. }
-            | Event::TestsQuestioned { .. }
             | Event::MutantsTried { .. }
             | Event::EditsChecked { .. }
             | Event::ClaimJudged { .. }
@@ -365,7 +362,6 @@ impl InternalState {
             AgentCall::Noted { note } => feedback::note(&mut self.feedback, note),
             AgentCall::TestsChanged { why } => self.tool_calls.tests_changed = Some(why.to_string()),
             AgentCall::GoalsChecked { .. }
-            | AgentCall::Asked { .. }
             | AgentCall::Proposed { .. }
             | AgentCall::CommentAnswered { .. } => {}
         }

@@ -112,7 +112,7 @@ use std::path::PathBuf;
 use crate::event::{
     AgentCall, AgentSignal, AgentStatus, BackgroundCommand, BackgroundProgress, BackgroundResult, Changes, Checkpoint,
     Claim, CommentAnswer, CommentPlace, Day, Elsewhere, GoalResult, IterationCommit, LostRepository, LowDisk, Notice,
-    PermissionRequest, PlacedComment, PlanSnapshot, RequestedBy, Requester, ReviewAnswer, Ruling, Settings, Spent,
+    PermissionRequest, PlacedComment, PlanSnapshot, Question, RequestedBy, Requester, ReviewAnswer, Ruling, Settings, Spent,
     SteeringId, TestsChange, Trial, TriedMutant, UnreadLines, UserCommand, WindowSample,
 };
 
@@ -174,6 +174,11 @@ pub enum Input {
     AgentCalled {
         iteration: u32,
         call: AgentCall,
+    },
+    /// The agent asked the user with ralph's own tool and continues meanwhile.
+    AgentAsked {
+        iteration: u32,
+        question: Box<Question>,
     },
     /// The goals with `on_edit` were run while the agent works.
     EditsChecked {

@@ -4,10 +4,10 @@
 
 use crate::{
     event::{
-        Answer, AnswerPlace, AskId, CancelReason, Decider, Decision, Event, PausedBy, PermissionMode,
+        Answer, AnswerPlace, Answered, Ask, AskId, AskVerdict, CancelReason, Decider, Decision, Event, PausedBy, PermissionMode,
         PermissionRequest, Ruling, TEXT_CAP_BYTES, Unanswered, clip,
     },
-    run::{Ask, Permissions, Phase},
+    run::{Permissions, Phase},
 };
 
 use super::decision::{StepDecision, is_running};
@@ -44,24 +44,24 @@ pub(super) fn requested(
         Decision::Deny => decide(decision, &Case::new(iteration, &request), false, &ruling.by, None),
         Decision::Ask => {
             let waiting = decision.state.view.settings.waiting;
-            decision.push(Event::PermissionAsked {
-                iteration,
-                ask: decision.state.view.permissions.asked + 1,
-                request: Box::new(request),
+            let number = decision.state.view.permissions.asked + 1;
+            let ask = Ask {
                 until_ms: Some(now_ms.saturating_add(waiting.timeout_ms)),
                 offer: ruling.offer.clone(),
                 cut,
-            });
+                ..Ask::requested(number, iteration, request)
+            };
+            decision.push(Event::Asked { ask: Box::new(ask) });
         }
     }
 }
 
 /// Handles the withdrawal of a request by the agent.
-pub(super) fn withdrawn(decision: &mut StepDecision, iteration: u32, id: &AskId) {
-    let pending = &decision.state.view.permissions.pending;
-    if let Some(ask) = pending.iter().find(|ask| ask.request.id == *id) {
-        let ask = ask.number;
-        decision.push(Event::PermissionWithdrawn { iteration, ask });
+pub(super) fn withdrawn(decision: &mut StepDecision, now_ms: u64, id: &AskId) {
+    let mut pending = decision.state.view.permissions.pending.iter();
+    if let Some(ask) = pending.find(|ask| ask.request.id == *id).cloned() {
+        let case = Case::asked(&ask, now_ms);
+        push_answer(decision, &case, AskVerdict::Withdrawn, &Decider::Agent, None, 0);
     }
 }
 
@@ -174,14 +174,8 @@ pub(super) fn overdue(decision: &mut StepDecision, now_ms: u64) {
             Unanswered::Allow => decide(decision, &case, true, &Decider::Deadline, None),
             // The question waits without a deadline, and the run stays paused after the iteration.
             Unanswered::Pause => {
-                decision.push(Event::PermissionAsked {
-                    iteration: ask.iteration,
-                    ask: ask.number,
-                    request: Box::new(ask.request),
-                    until_ms: None,
-                    offer: ask.offer,
-                    cut: ask.cut,
-                });
+                let ask = Box::new(Ask { until_ms: None, ..ask });
+                decision.push(Event::Asked { ask });
                 if !decision.state.view.is_paused() {
                     decision.push(Event::Paused { by: PausedBy::User });
                 }
@@ -228,20 +222,10 @@ impl<'a> Case<'a> {
 }
 
 fn decide(decision: &mut StepDecision, case: &Case<'_>, allowed: bool, by: &Decider, message: Option<String>) {
-    let PermissionRequest { id, tool, title, .. } = case.request;
+    let PermissionRequest { tool, title, .. } = case.request;
     let denials = decision.state.view.permissions.times_denied(tool, title) + u32::from(!allowed);
-    decision.push(Event::PermissionDecided {
-        iteration: case.iteration,
-        id: id.clone(),
-        ask: case.ask,
-        tool: tool.clone(),
-        title: title.clone(),
-        allowed,
-        by: by.clone(),
-        message,
-        waited_ms: case.waited_ms,
-        denials,
-    });
+    let verdict = if allowed { AskVerdict::Allowed } else { AskVerdict::Denied };
+    push_answer(decision, case, verdict, by, message, denials);
     let limits = decision.state.view.settings.denials;
     let in_a_row = decision.state.view.permissions.denied_in_a_row;
     let is_too_often = |limit: Option<u32>, times: u32| limit.is_some_and(|most| times >= most);
@@ -257,33 +241,50 @@ fn answer_questions(
     by: &Decider,
     message: Option<String>,
 ) {
-    let Some(ask) = case.ask else { return };
     let questions = case.request.questions.iter();
-    decision.push(Event::QuestionAnswered {
-        iteration: case.iteration,
-        id: case.request.id.clone(),
-        ask,
+    let verdict = AskVerdict::Words {
         questions: questions.map(|question| question.text.clone()).collect(),
         answers,
-        by: by.clone(),
-        message,
-        waited_ms: case.waited_ms,
+    };
+    push_answer(decision, case, verdict, by, message, 0);
+}
+
+fn push_answer(
+    decision: &mut StepDecision,
+    case: &Case<'_>,
+    verdict: AskVerdict,
+    by: &Decider,
+    message: Option<String>,
+    denials: u32,
+) {
+    let PermissionRequest { id, tool, title, .. } = case.request;
+    decision.push(Event::Answered {
+        answered: Box::new(Answered {
+            iteration: case.iteration,
+            ask: case.ask,
+            id: id.clone(),
+            tool: tool.clone(),
+            title: title.clone(),
+            verdict,
+            by: by.clone(),
+            message,
+            waited_ms: case.waited_ms,
+            denials,
+            at_ms: 0,
+        }),
     });
 }
 
 /// The question to the user after an agent was ended because of denials or unanswered questions: the latest of these
 /// requests.
 pub(super) fn question(permissions: &Permissions) -> Option<String> {
-    let denied = permissions.decisions.iter().rev().find(|decided| !decided.allowed);
-    let asked = permissions.answers.iter().rev().find(|asked| asked.answers.is_empty());
-    match (denied, asked) {
-        (Some(denied), asked)
-            if asked.is_none_or(|asked| (denied.at_ms, denied.ask) > (asked.at_ms, Some(asked.ask))) =>
-        {
-            Some(format!("{}: {}?", denied.tool, denied.title))
+    let refused = permissions.answered.iter().rev().find(|answered| answered.is_refused())?;
+    Some(match &refused.verdict {
+        AskVerdict::Allowed | AskVerdict::Denied | AskVerdict::Withdrawn => {
+            format!("{}: {}?", refused.tool, refused.title)
         }
-        (_, asked) => asked.map(|asked| asked.questions.join(" ")),
-    }
+        AskVerdict::Words { questions, .. } => questions.join(" "),
+    })
 }
 
 fn end_iteration(decision: &mut StepDecision, iteration: u32) {

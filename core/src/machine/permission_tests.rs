@@ -191,7 +191,7 @@ fn what_the_rules_ask_waits_for_the_user_whose_answer_reaches_the_agent_once() {
     );
     running.answer(1, allowed());
     assert_eq!(running.decisions(), [("a", true, None, 1)]);
-    let last = running.state.view.permissions.decisions.last().unwrap();
+    let last = running.state.view.permissions.answered.last().unwrap();
     assert_eq!((last.ask, last.waited_ms, last.by.is_user()), (Some(1), 5_000, true));
 }
 
@@ -243,7 +243,7 @@ fn a_rule_of_an_answer_is_recorded_before_the_answer_and_decides_what_else_waits
         ruling: ruling(Decision::Allow),
     });
     assert_eq!(running.decisions(), [("b", true, None, 0)]);
-    let last = running.state.view.permissions.decisions.last().unwrap();
+    let last = running.state.view.permissions.answered.last().unwrap();
     assert_eq!((last.ask, &last.by), (Some(2), &by));
 }
 
@@ -355,7 +355,7 @@ fn nobody_there_the_run_waits_no_longer_than_the_deadline_and_goes_on() {
     assert_eq!(timer.at_ms, NOW_MS + PATIENCE_MS);
     running.fire(timer);
     assert_eq!(running.decisions(), [("a", false, None, 1)]);
-    let last = running.state.view.permissions.decisions.last().unwrap();
+    let last = running.state.view.permissions.answered.last().unwrap();
     assert_eq!((&last.by, last.waited_ms), (&Decider::Deadline, PATIENCE_MS));
     assert!(matches!(running.state.view.phase, Phase::Running { .. }));
 }
@@ -586,7 +586,7 @@ fn what_is_asked_on_top_of_what_may_wait_is_denied() {
     assert!(running.decisions().is_empty());
     running.ask("c", Decision::Ask);
     assert_eq!(running.decisions(), [("c", false, None, 1)]);
-    let last = running.state.view.permissions.decisions.last().unwrap();
+    let last = running.state.view.permissions.answered.last().unwrap();
     assert_eq!(last.by, Decider::TooManyPending);
 }
 

@@ -2,9 +2,9 @@
 
 use crate::{
     event::{
-        Answer, AnswerPlace, AnsweredAsk, ConfirmedBy, Event, Question, Remember, RuleScope, TEXT_CAP_BYTES, clip,
+        Answer, AnswerPlace, AnsweredAsk, Ask, ConfirmedBy, Event, Question, Remember, RuleScope, TEXT_CAP_BYTES, clip,
     },
-    run::{Ask, RunView},
+    run::RunView,
 };
 
 /// The meaning of an answer to a request with questions.
@@ -112,7 +112,7 @@ pub fn tests_confirmed(view: &RunView, number: u32, answer: &Answer, at: AnswerP
     };
     is_yes.then(|| Event::TestsConfirmed {
         iteration: asked.iteration,
-        changes: view.changed_tests.asked.clone().into(),
+        changes: asked.changes.clone(),
         by: ConfirmedBy::User { at, ask: number },
     })
 }

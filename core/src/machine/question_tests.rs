@@ -1,7 +1,7 @@
 //! Tests of questions in words: they wait like permission requests, and end with or without answers.
 
 use crate::event::{
-    AgentSignal, Answer, AnswerPlace, AskId, Choice, Decider, Decision, Event, Offer, PermissionMode,
+    AgentSignal, Answer, AnswerPlace, Answered, AskId, AskVerdict, Choice, Decider, Decision, Event, Offer, PermissionMode,
     PermissionRequest, PlanSnapshot, Question, Ruling, ToolKind, Unanswered,
 };
 
@@ -51,6 +51,21 @@ fn be_overdue(running: &mut Loop) {
     running.fire(timer);
 }
 
+/// The answer that is the only event.
+fn the_answer(running: &Loop) -> &Answered {
+    match &running.events[..] {
+        [Event::Answered { answered }] => answered,
+        others => panic!("{others:?}"),
+    }
+}
+
+fn answers(answered: &Answered) -> &[Vec<String>] {
+    match &answered.verdict {
+        AskVerdict::Words { answers, .. } => answers,
+        AskVerdict::Allowed | AskVerdict::Denied | AskVerdict::Withdrawn => panic!("{answered:?}"),
+    }
+}
+
 fn words(text: &str) -> Answer {
     Answer::Words {
         words: vec![text.to_owned()],
@@ -61,7 +76,7 @@ fn words(text: &str) -> Answer {
 fn a_question_waits_until_one_of_its_choices_is_named() {
     let mut running = Loop::running(Unanswered::Deny);
     running.take(&asked("q"));
-    assert!(matches!(&running.events[..], [Event::PermissionAsked { ask: 1, .. }]));
+    assert!(matches!(&running.events[..], [Event::Asked { ask }] if ask.number == 1));
     running.answer(1, words("green"));
     assert!(
         running.events.is_empty(),
@@ -70,20 +85,12 @@ fn a_question_waits_until_one_of_its_choices_is_named() {
     );
     running.now_ms += 5_000;
     running.answer(1, words("2"));
-    let [
-        Event::QuestionAnswered {
-            answers,
-            by: Decider::User {
-                at: AnswerPlace::Screen,
-            },
-            waited_ms: 5_000,
-            ..
-        },
-    ] = &running.events[..]
-    else {
-        panic!("{:?}", running.events)
+    let answered = the_answer(&running);
+    let by = Decider::User {
+        at: AnswerPlace::Screen,
     };
-    assert_eq!(*answers, [["blue"]]);
+    assert_eq!((&answered.by, answered.waited_ms), (&by, 5_000));
+    assert_eq!(answers(answered), [["blue"]]);
     assert!(
         matches!(&running.effects[..], [.., Effect::AnswerQuestions { id, answers, .. }]
         if id.0 == "q" && *answers == [["blue"]])
@@ -100,11 +107,8 @@ fn a_question_that_nobody_answers_is_left_to_the_agent_and_is_no_denial() {
         for _ in 0..7 {
             running.take(&asked("q"));
             be_overdue(&mut running);
-            assert!(
-                matches!(&running.events[..], [Event::QuestionAnswered { answers, by: Decider::Deadline, .. }] if answers.is_empty()),
-                "{:?}",
-                running.events
-            );
+            let answered = the_answer(&running);
+            assert!(answers(answered).is_empty() && answered.by == Decider::Deadline);
         }
         let permissions = &running.state.view.permissions;
         assert_eq!((permissions.denied, permissions.allowed, permissions.asked), (0, 0, 7));
@@ -114,7 +118,7 @@ fn a_question_that_nobody_answers_is_left_to_the_agent_and_is_no_denial() {
     be_overdue(&mut running);
     assert!(matches!(
         &running.events[..],
-        [Event::QuestionAnswered { .. }, Event::CancelRequested { .. }]
+        [Event::Answered { .. }, Event::CancelRequested { .. }]
     ));
 }
 
@@ -131,10 +135,9 @@ fn a_question_is_declined_with_a_reason_or_waits_without_end() {
             message: message.clone(),
         },
     );
-    assert!(
-        matches!(&running.events[..], [Event::QuestionAnswered { answers, message: told, .. }]
-        if answers.is_empty() && *told == message)
-    );
+    let answered = the_answer(&running);
+    assert!(answers(answered).is_empty());
+    assert_eq!(answered.message, message);
 }
 
 #[test]

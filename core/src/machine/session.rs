@@ -31,7 +31,7 @@ pub(super) fn reported(decision: &mut StepDecision, now_ms: u64, iteration: u32,
         return user::steered(decision, iteration, *id, taken);
     }
     if let AgentSignal::PermissionWithdrawn { id } = signal {
-        return permission::withdrawn(decision, iteration, id);
+        return permission::withdrawn(decision, now_ms, id);
     }
     if has_read_prompt(signal) {
         deliver_prompted(decision, iteration);

@@ -2,7 +2,7 @@
 
 use crate::{
     event::{
-        Breakdown, BreakerCause, BreakerState, CancelReason, Claim, ConfirmedBy, Denial, Event, Finding, GoalsWhen,
+        Ask, Breakdown, BreakerCause, BreakerState, CancelReason, Claim, ConfirmedBy, Denial, Event, Finding, GoalsWhen,
         LimitKind, LostRepository, Missing, Notice, OnDayLimit, Outcome, PlanSnapshot, Problem, ProblemKind, Proof,
         RequestedBy, Role, SessionMode, StopReason, StopRequest, Wait, WaitCause,
     },
@@ -151,11 +151,11 @@ fn tests_changed(decision: &mut StepDecision, iteration: u32, found: &FoundTests
             changes: found.change.changes.clone(),
             by: ConfirmedBy::Plan { task: task.into() },
         }),
-        None => decision.push(Event::TestsQuestioned {
-            iteration,
-            ask: decision.state.view.permissions.asked + 1,
-            change: Box::new(found.change.clone()),
-        }),
+        None => {
+            let number = decision.state.view.permissions.asked + 1;
+            let ask = Box::new(Ask::about_tests(number, iteration, &found.change));
+            decision.push(Event::Asked { ask });
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{
     event::{
-        AgentSignal, Answer, AnswerPlace, Claim, ConfirmedBy, Day, DayLimits, Event, Goal, GuardedChange,
+        AgentSignal, Answer, AnswerPlace, Ask, Claim, ConfirmedBy, Day, DayLimits, Event, Goal, GuardedChange,
         GuardedChangeKind, IterationCommit, LimitKind, Limits, Missing, Notice, Outcome, Problem, ProblemKind,
         Settings, StopReason, StopRequest, TestsChange, Usage, UserCommand, Wait,
     },
@@ -312,15 +312,11 @@ fn changed_tests_are_confirmed_by_the_plan_or_by_the_user_who_is_asked() {
     let mut script = ScriptedRun::running(Settings::default(), &["one"]);
     script.complete();
     let events = settle_with_tests(&mut script, false);
-    let change = Box::new(tests_change());
-    let (iteration, ask) = (1, 1);
-    assert!(
-        events.contains(&Event::TestsQuestioned { iteration, ask, change }),
-        "{events:?}"
-    );
+    let ask = Box::new(Ask::about_tests(1, 1, &tests_change()));
+    assert!(events.contains(&Event::Asked { ask }), "{events:?}");
     assert_eq!(script.command(answer(2)), [], "no question has that number");
     let at = AnswerPlace::CommandLine;
-    assert_eq!(script.command(answer(1)), [confirmed(ConfirmedBy::User { at, ask })]);
+    assert_eq!(script.command(answer(1)), [confirmed(ConfirmedBy::User { at, ask: 1 })]);
 }
 
 #[test]

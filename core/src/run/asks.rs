@@ -6,7 +6,7 @@
 use std::collections::{VecDeque, vec_deque};
 
 use super::RunView;
-use crate::event::{AgentCall, ConfirmedBy, Decider, Event, PermissionRequest, Record, RuleScope, SteeringId};
+use crate::event::{Answered, Ask, AskVerdict, ConfirmedBy, Decider, Event, Record, RuleScope, SteeringId};
 
 /// Maximum number of entries. Older ones are in the journal only.
 const ENTRIES: usize = 10_000;
@@ -45,13 +45,7 @@ pub struct AskEntry {
 /// The content of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AskSubject {
-    Request {
-        request: Box<PermissionRequest>,
-        /// The request was shortened.
-        cut: bool,
-        /// The rules that caused the question.
-        asked_by: Vec<String>,
-    },
+    Request(Box<Ask>),
     /// A request whose details were dropped.
     Title { tool: String, title: String },
     /// A question that blocks a task.
@@ -83,67 +77,24 @@ impl Asks {
     /// Applies the next record. `view` must already include it.
     pub fn apply(&mut self, record: &Record, view: &RunView) {
         match &record.event {
-            Event::PermissionAsked {
-                iteration,
-                ask,
-                request,
-                offer,
-                cut,
-                ..
+            // A question that waits is asked again when its timeout changes.
+            Event::Asked { ask } if self.waiting(ask.number).is_none() => {
+                let end = (!ask.kind.waits()).then_some(AskEnd::Unanswered);
+                let what = AskSubject::Request(ask.clone());
+                self.push(record.at_ms, Some(ask.number), Some(ask.iteration), what, end);
             }
-            // The question was recorded again because it now waits without a deadline.
-            if self.waiting(*ask).is_none() => {
-                let what = AskSubject::Request {
-                    request: request.clone(),
-                    cut: *cut,
-                    asked_by: offer.asked_by.clone(),
-                };
-                self.push(record.at_ms, Some(*ask), Some(*iteration), what, None);
-            }
-            Event::PermissionDecided {
-                iteration,
-                ask,
-                tool,
-                title,
-                allowed,
-                by,
-                message,
-                waited_ms,
-                ..
-            } => {
-                let end = AskEnd::Decided {
-                    allowed: *allowed,
-                    by: by.clone(),
-                    message: message.clone(),
-                    waited_ms: *waited_ms,
-                };
-                match ask {
-                    Some(ask) => self.end(*ask, end),
-                    None if *allowed => {}
+            Event::Answered { answered } => {
+                let end = AskEnd::from_answer(answered);
+                match answered.ask {
+                    Some(ask) => self.end(ask, end),
+                    None if !answered.is_refused() => {}
                     None => {
-                        let (tool, title) = (tool.clone(), title.clone());
+                        let (tool, title) = (answered.tool.clone(), answered.title.clone());
                         let what = AskSubject::Title { tool, title };
-                        self.push(record.at_ms, None, Some(*iteration), what, Some(end));
+                        self.push(record.at_ms, None, Some(answered.iteration), what, Some(end));
                     }
                 }
             }
-            Event::QuestionAnswered {
-                ask,
-                answers,
-                by,
-                message,
-                waited_ms,
-                ..
-            } => {
-                let end = AskEnd::Answered {
-                    answers: answers.clone(),
-                    by: by.clone(),
-                    message: message.clone(),
-                    waited_ms: *waited_ms,
-                };
-                self.end(*ask, end);
-            }
-            Event::PermissionWithdrawn { ask, .. } => self.end(*ask, AskEnd::Withdrawn),
             // No agent is left to get an answer.
             Event::IterationEnded { .. } => self.leave_open(),
             Event::TaskBlocked { task, question, .. } => {
@@ -151,21 +102,6 @@ impl Asks {
                 let (task, question) = (task.clone(), question.clone());
                 let what = AskSubject::Block { task, question: question.to_string() };
                 self.push(record.at_ms, number, None, what, Some(AskEnd::Unanswered));
-            }
-            Event::AgentCalled {
-                iteration,
-                call: AgentCall::Asked { ask, .. },
-            }
-            | Event::TestsQuestioned { iteration, ask, .. } => {
-                let asked = view.permissions.unanswered.iter().find(|known| known.number == *ask);
-                if let Some(asked) = asked {
-                    let what = AskSubject::Request {
-                        request: Box::new(asked.request.clone()),
-                        cut: asked.cut,
-                        asked_by: Vec::new(),
-                    };
-                    self.push(record.at_ms, Some(*ask), Some(*iteration), what, Some(AskEnd::Unanswered));
-                }
             }
             Event::TestsConfirmed {
                 by: ConfirmedBy::User { at, ask },
@@ -275,11 +211,33 @@ impl Asks {
     }
 }
 
+impl AskEnd {
+    fn from_answer(answered: &Answered) -> Self {
+        let (by, message, waited_ms) = (answered.by.clone(), answered.message.clone(), answered.waited_ms);
+        match &answered.verdict {
+            AskVerdict::Allowed | AskVerdict::Denied => AskEnd::Decided {
+                allowed: answered.verdict == AskVerdict::Allowed,
+                by,
+                message,
+                waited_ms,
+            },
+            AskVerdict::Words { answers, .. } => AskEnd::Answered {
+                answers: answers.clone(),
+                by,
+                message,
+                waited_ms,
+            },
+            AskVerdict::Withdrawn => AskEnd::Withdrawn,
+        }
+    }
+}
+
 impl AskSubject {
     /// Approximate size in bytes.
     fn bytes(&self) -> usize {
         match self {
-            AskSubject::Request { request, .. } => {
+            AskSubject::Request(ask) => {
+                let request = &ask.request;
                 let may_be = [&request.command, &request.diff, &request.reason, &request.url];
                 let texts: usize = may_be.into_iter().flatten().map(String::len).sum();
                 let paths: usize = request.paths.iter().map(String::len).sum();
@@ -299,8 +257,8 @@ impl AskSubject {
 
     /// Drops everything but the tool and the title.
     fn shorten(&mut self) {
-        if let AskSubject::Request { request, .. } = self {
-            let (tool, title) = (request.tool.clone(), request.title.clone());
+        if let AskSubject::Request(ask) = self {
+            let (tool, title) = (ask.request.tool.clone(), ask.request.title.clone());
             *self = AskSubject::Title { tool, title };
         }
     }
@@ -310,8 +268,11 @@ impl AskSubject {
 mod tests {
     use super::*;
     use crate::{
-        event::{AnswerPlace, AnsweredAsk, AskId, Choice, Question, SteeringKind, TestsChange},
-        testing::{iteration_ended, iteration_started, permission_asked, permission_decided, question_asked},
+        event::{AnswerPlace, AnsweredAsk, AskId, Choice, PermissionRequest, Question, SteeringKind, TestsChange},
+        testing::{
+            iteration_ended, iteration_started, permission_asked, permission_decided, question_answered, question_asked,
+            question_withdrawn,
+        },
     };
 
     const AT: AnswerPlace = AnswerPlace::Page;
@@ -336,7 +297,7 @@ mod tests {
 
     #[test]
     fn what_was_asked_is_listed_with_what_became_of_it_and_what_rules_allowed_is_not() {
-        let withdrawn = Event::PermissionWithdrawn { iteration: 3, ask: 2 };
+        let withdrawn = question_withdrawn(2);
         let asks = listed([
             permission_asked(1),
             permission_asked(2),
@@ -371,18 +332,12 @@ mod tests {
     #[test]
     fn a_list_of_ten_thousand_drops_the_oldest_and_gives_up_the_commands_of_others_before_it_is_large() {
         let long = |number: u32| {
-            let Event::PermissionAsked { mut request, offer, .. } = permission_asked(number) else {
+            let Event::Asked { mut ask } = permission_asked(number) else {
                 unreachable!("it asks")
             };
-            request.command = Some("x".repeat(30_000));
-            Event::PermissionAsked {
-                iteration: 3,
-                ask: number,
-                request,
-                until_ms: None,
-                offer,
-                cut: false,
-            }
+            ask.request.command = Some("x".repeat(30_000));
+            ask.until_ms = None;
+            Event::Asked { ask }
         };
         let count = u32::try_from(ENTRIES).unwrap() + 5;
         let asks = listed((1..=count).flat_map(|number| [long(number), decided(Some(number), true)]));
@@ -392,7 +347,7 @@ mod tests {
         assert!(asks.bytes <= BYTES, "{} bytes", asks.bytes);
         let kept = asks.iter().map(|entry| entry.what.bytes()).sum::<usize>();
         assert_eq!(kept, asks.bytes);
-        let whole = |entry: &AskEntry| matches!(entry.what, AskSubject::Request { .. });
+        let whole = |entry: &AskEntry| matches!(entry.what, AskSubject::Request(_));
         assert!(!whole(asks.at(5).unwrap()) && whole(asks.iter().last().unwrap()));
     }
 
@@ -402,28 +357,25 @@ mod tests {
         found.expect("a listed question")
     }
 
-    fn called(call: AgentCall) -> Event {
-        Event::AgentCalled { iteration: 3, call }
+    fn asked(ask: Ask) -> Event {
+        Event::Asked { ask: Box::new(ask) }
     }
 
-    fn asked_by_tool(ask: u32, text: &str) -> Event {
-        let question = Box::new(Question {
+    fn asked_by_tool(number: u32, text: &str) -> Event {
+        let question = Question {
             text: text.to_owned(),
             ..Question::default()
-        });
-        called(AgentCall::Asked { ask, question })
+        };
+        asked(Ask::by_tool(number, 3, &question))
     }
 
-    fn tests_questioned(ask: u32) -> Event {
-        Event::TestsQuestioned {
-            iteration: 3,
-            ask,
-            change: Box::new(TestsChange {
-                why: "the old ones were wrong".into(),
-                cut: true,
-                ..TestsChange::default()
-            }),
-        }
+    fn tests_questioned(number: u32) -> Event {
+        let change = TestsChange {
+            why: "the old ones were wrong".into(),
+            cut: true,
+            ..TestsChange::default()
+        };
+        asked(Ask::about_tests(number, 3, &change))
     }
 
     #[test]
@@ -441,16 +393,7 @@ mod tests {
 
     #[test]
     fn an_answer_in_words_is_listed_with_its_question() {
-        let answered = Event::QuestionAnswered {
-            iteration: 3,
-            id: AskId("request-2".to_owned()),
-            ask: 2,
-            questions: vec!["Which colour shall the button have?".to_owned()],
-            answers: vec![vec!["red".to_owned()]],
-            by: Decider::User { at: AT },
-            message: None,
-            waited_ms: 70,
-        };
+        let answered = question_answered(2, &["red"], Decider::User { at: AT }, 70);
         let asks = listed([question_asked(1, false), question_asked(2, false), answered]);
         assert_eq!(entry(&asks, 1).end, None, "it still waits");
         let end = AskEnd::Answered {
@@ -472,7 +415,7 @@ mod tests {
         let listed: Vec<_> = asks
             .iter()
             .map(|entry| match &entry.what {
-                AskSubject::Request { request, cut, .. } => (entry.number, request.title.as_str(), *cut),
+                AskSubject::Request(ask) => (entry.number, ask.request.title.as_str(), ask.cut),
                 AskSubject::Title { .. } | AskSubject::Block { .. } => panic!("{entry:?}"),
             })
             .collect();
@@ -556,11 +499,7 @@ mod tests {
     fn request(bytes: usize) -> AskSubject {
         let mut request = PermissionRequest::for_shell(AskId("id".to_owned()), "push");
         request.command = Some("x".repeat(bytes));
-        AskSubject::Request {
-            request: Box::new(request),
-            cut: false,
-            asked_by: Vec::new(),
-        }
+        AskSubject::Request(Box::new(Ask::requested(1, 3, request)))
     }
 
     fn pushed(subjects: impl IntoIterator<Item = AskSubject>) -> Asks {
@@ -572,7 +511,7 @@ mod tests {
     }
 
     fn are_whole(asks: &Asks) -> Vec<bool> {
-        let whole = |entry: &AskEntry| matches!(entry.what, AskSubject::Request { .. });
+        let whole = |entry: &AskEntry| matches!(entry.what, AskSubject::Request(_));
         asks.iter().map(whole).collect()
     }
 
@@ -644,11 +583,7 @@ mod tests {
             ..empty.clone()
         };
         let bytes = |request: &PermissionRequest| {
-            let what = AskSubject::Request {
-                request: Box::new(request.clone()),
-                cut: false,
-                asked_by: Vec::new(),
-            };
+            let what = AskSubject::Request(Box::new(Ask::requested(1, 3, request.clone())));
             what.bytes()
         };
         assert_eq!(bytes(&empty), 0);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{AgentCall, Event};
+use crate::event::{AgentCall, AskKind, Event};
 
 /// Maximum number of proposed tasks that are stored. All of them are counted.
 const PROPOSED: usize = 100;
@@ -40,22 +40,26 @@ impl Calls {
                 self.count_now = 0;
                 self.progress = None;
             }
+            Event::Asked { ask } if ask.kind == AskKind::Ticket => self.count(),
             Event::AgentCalled { iteration, call } => {
-                self.count += 1;
-                self.count_now += 1;
+                self.count();
                 match call {
                     AgentCall::Noted { note } => self.progress = Some(note.to_string()),
                     AgentCall::Proposed { task } => self.propose(*iteration, task),
                     AgentCall::Claimed { .. }
                     | AgentCall::GoalsChecked { .. }
                     | AgentCall::Blocked { .. }
-                    | AgentCall::Asked { .. }
                     | AgentCall::CommentAnswered { .. }
                     | AgentCall::TestsChanged { .. } => {}
                 }
             }
             _ => {}
         }
+    }
+
+    fn count(&mut self) {
+        self.count += 1;
+        self.count_now += 1;
     }
 
     fn propose(&mut self, iteration: u32, task: &str) {

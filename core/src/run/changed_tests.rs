@@ -14,8 +14,6 @@ const CONFIRMED: usize = 100;
 pub struct ChangedTests {
     /// The agent's reason; `None` once the user or the plan has decided.
     pub why: Option<String>,
-    /// The changes that the open question is about.
-    pub asked: Vec<GuardedChange>,
     /// Confirmed changes, oldest first.
     pub confirmed: Recent<ConfirmedTests, CONFIRMED>,
 }
@@ -42,7 +40,6 @@ impl ChangedTests {
                 call: AgentCall::TestsChanged { why },
                 ..
             } => self.why = Some(why.to_string()),
-            Event::TestsQuestioned { change, .. } => self.asked = change.changes.to_vec(),
             Event::TestsConfirmed { iteration, changes, by } => {
                 self.close();
                 self.confirmed.push(ConfirmedTests {
@@ -63,6 +60,5 @@ impl ChangedTests {
     /// Closes the question after it was answered.
     pub(super) fn close(&mut self) {
         self.why = None;
-        self.asked.clear();
     }
 }

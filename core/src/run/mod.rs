@@ -56,9 +56,7 @@ pub use incident::{ChannelQuestion, Incidents, Noticed, Trouble, Waited};
 pub use iteration::{Assessment, Iteration};
 pub use iterations::Iterations;
 pub use message::{Delivered, Message, MessageState, is_message_left};
-pub use permission::{
-    AddedRule, AnsweredQuestions, Ask, Decided, DeniedThing, OpenAsk, Permissions, TESTS, is_about_tests,
-};
+pub use permission::{AddedRule, DeniedThing, OpenAsk, Permissions};
 pub use phase::{ActiveSession, End, Phase};
 pub use recent::Recent;
 pub use sandbox::SandboxState;

@@ -1,28 +1,18 @@
 //! Permission requests of agents and their decisions.
 
-use std::collections::BTreeSet;
-
 use serde::{Deserialize, Serialize};
 
 use super::{Block, Recent};
 use crate::event::{
-    AgentCall, AskId, CancelReason, Decider, Event, Offer, Outcome, PermissionMode, PermissionRequest, Question,
-    RememberedRule, RuleScope, RunId, TestsChange, ToolKind,
+    Answered, Ask, AskKind, AskVerdict, CancelReason, Decider, Event, Outcome, PermissionMode, Question, RememberedRule, RuleScope, RunId,
 };
 
-const DECISIONS: usize = 1_000;
+const ANSWERED: usize = 2_000;
 /// Maximum number of different denied requests that are stored per iteration.
 const DENIED: usize = 64;
 
 /// Maximum number of unanswered questions that are stored per iteration.
 const UNANSWERED: usize = 64;
-
-/// Prefix of the ids of questions that the agent asked with ralph's own tool.
-const TICKET: &str = "ticket/";
-/// The tool name of the question whether changed tests are accepted.
-pub const TESTS: &str = "tests";
-/// Prefix of the id of the question whether changed tests are accepted.
-const OF_TESTS: &str = "ticket/tests/";
 
 /// The permissions of a run.
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
@@ -35,11 +25,8 @@ pub struct Permissions {
     pub pending: Vec<Ask>,
     pub allowed: u64,
     pub denied: u64,
-    pub decisions: Recent<Decided, DECISIONS>,
-    /// The agent's questions that were answered or declined.
-    pub answers: Recent<AnsweredQuestions, DECISIONS>,
-    /// Numbers of questions that the agent withdrew.
-    pub withdrawn: Recent<u32, DECISIONS>,
+    /// Decided requests, and questions that were answered, declined or withdrawn, oldest first.
+    pub answered: Recent<Answered, ANSWERED>,
     /// Questions without an answer that the agent no longer waits for.
     pub unanswered: Vec<Ask>,
     /// The denied requests of the running iteration, with counts.
@@ -57,23 +44,6 @@ pub struct Permissions {
     pub waited_ms: u64,
     /// Start of the current wait.
     pub waiting_since_ms: Option<u64>,
-}
-
-/// A request that waits for an answer.
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Ask {
-    /// Number of the request within the run, from 1.
-    pub number: u32,
-    pub iteration: u32,
-    pub request: PermissionRequest,
-    pub asked_ms: u64,
-    /// `None` if there is no deadline.
-    pub until_ms: Option<u64>,
-    pub offer: Offer,
-    /// Whether the request was shortened.
-    pub cut: bool,
 }
 
 /// A rule that an answer added.
@@ -102,76 +72,6 @@ pub enum OpenAsk<'v> {
     Missed(&'v Ask),
     /// The answer is needed before the agent continues a task.
     Blocks(&'v Block),
-}
-
-impl Ask {
-    /// Creates a question that the agent does not wait for.
-    fn ticket(number: u32, iteration: u32, asked_ms: u64, request: PermissionRequest) -> Self {
-        Self {
-            number,
-            iteration,
-            request,
-            asked_ms,
-            until_ms: None,
-            offer: Offer::default(),
-            cut: false,
-        }
-    }
-
-    /// Creates a question that the agent asked with ralph's own tool.
-    fn by_tool(number: u32, iteration: u32, question: &Question, asked_ms: u64) -> Self {
-        let request = PermissionRequest {
-            id: AskId(format!("{TICKET}{number}")),
-            call: None,
-            tool: "question".to_owned(),
-            kind: ToolKind::Mcp,
-            title: question.text.clone(),
-            reason: None,
-            command: None,
-            paths: Vec::new(),
-            url: None,
-            diff: None,
-            questions: vec![question.clone()],
-        };
-        Self::ticket(number, iteration, asked_ms, request)
-    }
-
-    /// Creates the question whether to accept changed tests.
-    fn about_tests(number: u32, iteration: u32, change: &TestsChange, asked_ms: u64) -> Self {
-        let paths: BTreeSet<&str> = change.changes.iter().map(|change| &*change.path).collect();
-        let paths: Vec<String> = paths.into_iter().map(str::to_owned).collect();
-        let request = PermissionRequest {
-            id: AskId(format!("{OF_TESTS}{number}")),
-            call: None,
-            tool: TESTS.to_owned(),
-            kind: ToolKind::Other,
-            title: format!("accept the changed tests? {}", paths.join(", ")),
-            reason: (!change.why.is_empty()).then(|| change.why.to_string()),
-            command: None,
-            paths,
-            url: None,
-            diff: Some(change.diff.to_string()),
-            questions: Vec::new(),
-        };
-        Self {
-            cut: change.cut,
-            ..Self::ticket(number, iteration, asked_ms, request)
-        }
-    }
-
-    /// Whether it asks to accept changed tests.
-    pub fn is_about_tests(&self) -> bool {
-        is_about_tests(&self.request)
-    }
-
-    fn outlives_its_iteration(&self) -> bool {
-        self.request.id.0.starts_with(TICKET)
-    }
-}
-
-/// Whether a request asks to accept changed tests.
-pub fn is_about_tests(request: &PermissionRequest) -> bool {
-    request.id.0.starts_with(OF_TESTS)
 }
 
 impl<'v> OpenAsk<'v> {
@@ -211,43 +111,6 @@ impl<'v> OpenAsk<'v> {
     }
 }
 
-/// A decided request.
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Decided {
-    pub iteration: u32,
-    /// The number of the question; `None` if no question was asked.
-    pub ask: Option<u32>,
-    pub tool: String,
-    pub title: String,
-    pub allowed: bool,
-    pub by: Decider,
-    /// The message to the agent.
-    pub message: Option<String>,
-    pub waited_ms: u64,
-    #[serde(default)]
-    pub at_ms: u64,
-}
-
-/// Questions of the agent that no longer wait.
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct AnsweredQuestions {
-    pub iteration: u32,
-    pub ask: u32,
-    pub questions: Vec<String>,
-    /// The choices or text for each question; empty without an answer.
-    pub answers: Vec<Vec<String>>,
-    pub by: Decider,
-    /// The user's reason for declining.
-    pub message: Option<String>,
-    pub waited_ms: u64,
-    #[serde(default)]
-    pub at_ms: u64,
-}
-
 /// A denied request.
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -270,7 +133,7 @@ impl Permissions {
             Event::IterationStarted { .. } => {
                 self.pending.clear();
                 // Questions in words are still useful to the agent of a later iteration.
-                self.unanswered.retain(Ask::outlives_its_iteration);
+                self.unanswered.retain(|ask| !ask.kind.waits());
                 self.denied_now.clear();
                 self.requests_now = 0;
                 self.waited_ms = 0;
@@ -285,46 +148,7 @@ impl Permissions {
                     self.denied_in_a_row = 0;
                 }
             }
-            Event::PermissionAsked {
-                iteration,
-                ask,
-                request,
-                until_ms,
-                offer,
-                cut,
-            } => {
-                self.asked = self.asked.max(*ask);
-                self.waiting_since_ms.get_or_insert(at_ms);
-                // The question was recorded again because it now waits without a deadline.
-                if let Some(ask) = self.pending.iter_mut().find(|known| known.number == *ask) {
-                    ask.until_ms = *until_ms;
-                    return;
-                }
-                self.requests_now += 1;
-                self.pending.push(Ask {
-                    number: *ask,
-                    iteration: *iteration,
-                    request: (**request).clone(),
-                    asked_ms: at_ms,
-                    until_ms: *until_ms,
-                    offer: offer.clone(),
-                    cut: *cut,
-                });
-            }
-            Event::AgentCalled {
-                iteration,
-                call: AgentCall::Asked { ask, question },
-            } => {
-                self.asked = self.asked.max(*ask);
-                if self.unanswered.len() < UNANSWERED {
-                    self.unanswered.push(Ask::by_tool(*ask, *iteration, question, at_ms));
-                }
-            }
-            Event::TestsQuestioned { iteration, ask, change } => {
-                self.asked = self.asked.max(*ask);
-                self.unanswered.retain(|ask| !ask.is_about_tests());
-                self.unanswered.push(Ask::about_tests(*ask, *iteration, change, at_ms));
-            }
+            Event::Asked { ask } => self.ask(at_ms, ask),
             Event::TestsConfirmed { .. } => self.unanswered.retain(|ask| !ask.is_about_tests()),
             Event::RulesAdded {
                 ask,
@@ -340,92 +164,72 @@ impl Permissions {
                 ask: *ask,
                 at_ms,
             })),
-            Event::PermissionWithdrawn { ask, .. } => {
-                self.take(at_ms, *ask);
-                self.withdrawn.push(*ask);
-            }
-            Event::QuestionAnswered {
-                iteration,
-                ask,
-                questions,
-                answers,
-                by,
-                message,
-                waited_ms,
-                ..
-            } => {
-                if answers.is_empty() && *by == Decider::Deadline {
-                    self.miss(*ask);
-                }
-                self.take(at_ms, *ask);
-                self.answers.push(AnsweredQuestions {
-                    iteration: *iteration,
-                    ask: *ask,
-                    questions: questions.clone(),
-                    answers: answers.clone(),
-                    by: by.clone(),
-                    message: message.clone(),
-                    waited_ms: *waited_ms,
-                    at_ms,
-                });
-            }
-            Event::PermissionDecided {
-                iteration,
-                ask,
-                tool,
-                title,
-                allowed,
-                by,
-                message,
-                waited_ms,
-                ..
-            } => {
-                match ask {
-                    Some(ask) => {
-                        if !allowed && *by == Decider::Deadline {
-                            self.miss(*ask);
-                        }
-                        self.take(at_ms, *ask);
-                    }
-                    None => self.requests_now += 1,
-                }
-                match allowed {
-                    true => {
-                        self.allowed += 1;
-                        self.denied_in_a_row = 0;
-                    }
-                    false => {
-                        self.denied += 1;
-                        self.denied_in_a_row += 1;
-                        self.remember_denial(tool, title);
-                    }
-                }
-                self.decisions.push(Decided {
-                    iteration: *iteration,
-                    ask: *ask,
-                    tool: tool.clone(),
-                    title: title.clone(),
-                    allowed: *allowed,
-                    by: by.clone(),
-                    message: message.clone(),
-                    waited_ms: *waited_ms,
-                    at_ms,
-                });
-            }
+            Event::Answered { answered } => self.answer(at_ms, answered),
             _ => {}
         }
     }
 
+    fn ask(&mut self, at_ms: u64, ask: &Ask) {
+        self.asked = self.asked.max(ask.number);
+        let asked = Ask {
+            asked_ms: at_ms,
+            ..ask.clone()
+        };
+        match ask.kind {
+            AskKind::Permission | AskKind::Question => {
+                self.waiting_since_ms.get_or_insert(at_ms);
+                if let Some(known) = self.pending.iter_mut().find(|known| known.number == ask.number) {
+                    known.until_ms = ask.until_ms;
+                    return;
+                }
+                self.requests_now += 1;
+                self.pending.push(asked);
+            }
+            AskKind::Ticket if self.unanswered.len() < UNANSWERED => self.unanswered.push(asked),
+            AskKind::Ticket => {}
+            AskKind::Tests => {
+                self.unanswered.retain(|ask| !ask.is_about_tests());
+                self.unanswered.push(asked);
+            }
+        }
+    }
+
+    fn answer(&mut self, at_ms: u64, answered: &Answered) {
+        match answered.ask {
+            Some(ask) => {
+                if answered.is_refused() && answered.by == Decider::Deadline {
+                    self.miss(ask);
+                }
+                self.take(at_ms, ask);
+            }
+            None => self.requests_now += 1,
+        }
+        match answered.verdict {
+            AskVerdict::Allowed => {
+                self.allowed += 1;
+                self.denied_in_a_row = 0;
+            }
+            AskVerdict::Denied => {
+                self.denied += 1;
+                self.denied_in_a_row += 1;
+                self.remember_denial(&answered.tool, &answered.title);
+            }
+            AskVerdict::Words { .. } | AskVerdict::Withdrawn => {}
+        }
+        self.answered.push(Answered {
+            at_ms,
+            ..answered.clone()
+        });
+    }
+
+    /// The answer to a question.
+    pub fn answer_to(&self, number: u32) -> Option<&Answered> {
+        self.answered.iter().rev().find(|answered| answered.ask == Some(number))
+    }
+
     /// The source of the decision on a question.
     pub fn decider(&self, number: u32) -> Option<&Decider> {
-        let in_words = self.answers.iter().rev().find(|answered| answered.ask == number);
-        let decided = || {
-            let mut decisions = self.decisions.iter().rev();
-            decisions.find(|decided| decided.ask == Some(number))
-        };
-        in_words
-            .map(|answered| &answered.by)
-            .or_else(|| decided().map(|decided| &decided.by))
+        self.answer_to(number).map(|answered| &answered.by)
     }
 
     /// The open question whether to accept changed tests.

@@ -3,10 +3,11 @@
 use super::*;
 use crate::{
     event::{
-        AgentCall, AnswerPlace, AskId, ConfirmedBy, Decider, Event, GuardedChange, GuardedChangeKind, Question,
-        TestsChange,
+        AnswerPlace, Ask, ConfirmedBy, Decider, Event, GuardedChange, GuardedChangeKind, Question, TestsChange,
     },
-    testing::{iteration_ended, iteration_started, permission_asked, permission_decided, question_asked},
+    testing::{
+        iteration_ended, iteration_started, permission_asked, permission_decided, question_answered, question_asked,
+    },
 };
 
 const USER: Decider = Decider::User { at: AnswerPlace::Page };
@@ -22,60 +23,44 @@ fn follow(permissions: &mut Permissions, events: impl IntoIterator<Item = Event>
 }
 
 /// A question that the agent asks with ralph's own tool.
-fn asked_by_tool(ask: u32) -> Event {
-    let question = Box::new(Question {
-        text: format!("question {ask}"),
+fn asked_by_tool(number: u32) -> Event {
+    let question = Question {
+        text: format!("question {number}"),
         ..Question::default()
-    });
-    Event::AgentCalled {
-        iteration: 3,
-        call: AgentCall::Asked { ask, question },
-    }
+    };
+    asked(Ask::by_tool(number, 3, &question))
 }
 
-fn tests_questioned(ask: u32) -> Event {
+fn asked(ask: Ask) -> Event {
+    Event::Asked { ask: Box::new(ask) }
+}
+
+fn tests_questioned(number: u32) -> Event {
     let change = |path: &str, kind| GuardedChange {
         path: path.into(),
         kind,
         part: None,
     };
-    Event::TestsQuestioned {
-        iteration: 3,
-        ask,
-        change: Box::new(TestsChange::new(
-            "they were wrong",
-            vec![
-                change("tests/b.rs", GuardedChangeKind::Changed),
-                change("tests/a.rs", GuardedChangeKind::Deleted),
-                change("tests/b.rs", GuardedChangeKind::Added),
-            ],
-            "-old\n+new".to_owned(),
-        )),
-    }
+    let change = TestsChange::new(
+        "they were wrong",
+        vec![
+            change("tests/b.rs", GuardedChangeKind::Changed),
+            change("tests/a.rs", GuardedChangeKind::Deleted),
+            change("tests/b.rs", GuardedChangeKind::Added),
+        ],
+        "-old\n+new".to_owned(),
+    );
+    asked(Ask::about_tests(number, 3, &change))
 }
 
 fn answered(ask: u32, answers: &[&str], by: Decider) -> Event {
-    Event::QuestionAnswered {
-        iteration: 3,
-        id: AskId(format!("request-{ask}")),
-        ask,
-        questions: vec!["Which colour?".to_owned()],
-        answers: answers.iter().map(|answer| vec![(*answer).to_owned()]).collect(),
-        by,
-        message: None,
-        waited_ms: 1,
-    }
+    question_answered(ask, answers, by, 1)
 }
 
 fn denied(tool: &str, title: &str) -> Event {
     let mut event = permission_decided(None, false, USER, None);
-    if let Event::PermissionDecided {
-        tool: of_tool,
-        title: of,
-        ..
-    } = &mut event
-    {
-        (*of_tool, *of) = (tool.to_owned(), title.to_owned());
+    if let Event::Answered { answered } = &mut event {
+        (answered.tool, answered.title) = (tool.to_owned(), title.to_owned());
     }
     event
 }
@@ -148,11 +133,8 @@ fn the_question_about_tests_names_each_file_once_and_the_agents_reason() {
     assert_eq!(request.title, "accept the changed tests? tests/a.rs, tests/b.rs");
     assert_eq!(request.paths, ["tests/a.rs", "tests/b.rs"]);
     assert_eq!(request.reason.as_deref(), Some("they were wrong"));
-    let mut without_reason = tests_questioned(1);
-    if let Event::TestsQuestioned { change, .. } = &mut without_reason {
-        change.why = "".into();
-    }
-    let permissions = after([without_reason]);
+    let without_reason = Ask::about_tests(1, 3, &TestsChange::default());
+    let permissions = after([asked(without_reason)]);
     assert_eq!(permissions.about_tests().unwrap().request.reason, None);
 }
 

@@ -1,10 +1,10 @@
 use super::*;
 use crate::event::{
-    AgentSignal, BreakerCause, BreakerState, CancelReason, Changes, Checkpoint, Claim, ConfidencePart, ConfirmedBy,
+    AgentSignal, Ask, BreakerCause, BreakerState, CancelReason, Changes, Checkpoint, Claim, ConfidencePart, ConfirmedBy,
     Day, Delivery, Denial, Elsewhere, Event, Evidence, Exit, Flaky, Goal, GoalFailure, GoalResult, Hint,
     IterationCommit, Level, Missing, Notice, Outcome, PausedBy, PlanChange, PlanSnapshot, PlanTask, Problem,
     ProblemKind, Proof, Record, RequestedBy, Role, RunId, SessionId, Settings, Spent, SteeringId, SteeringKind,
-    StopReason, StopRequest, TestCounts, Totals, Trial, Usage, Wait, WaitCause, WaitEnd,
+    StopReason, StopRequest, TestCounts, TestsChange, Totals, Trial, Usage, Wait, WaitCause, WaitEnd,
 };
 use crate::testing::{Dice, goal_checked, iteration_started, through_json, through_snapshots};
 
@@ -316,10 +316,8 @@ impl Chaos {
                 goals: self.texts(),
                 ticks: self.coin(),
             },
-            21 if self.coin() => Event::TestsQuestioned {
-                iteration,
-                ask: 1,
-                change: Box::default(),
+            21 if self.coin() => Event::Asked {
+                ask: Box::new(Ask::about_tests(1, iteration, &TestsChange::default())),
             },
             21 if self.coin() => Event::TestsConfirmed {
                 iteration,

@@ -5,14 +5,14 @@ use std::{collections::BTreeMap, path::PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Ask, Background, Block, Breaker, Calls, ChangedTests, Clock, Comments, Delivered, EditChecks, End, GoalState,
+    Background, Block, Breaker, Calls, ChangedTests, Clock, Comments, Delivered, EditChecks, End, GoalState,
     GoalStatus, HookRuns, Incidents, Iterations, Message, Observation, OpenAsk, Permissions, Phase, SandboxState,
     Shared, Spending, StopAsked, Task, Tool, Work, head, stashes,
     task::{failed_tests, tasks},
     tool,
 };
 use crate::event::{
-    AgentSignal, Changes, ChannelKind, Event, Goal, GoalResult, HeadPlace, Hint, KnownFailures, LimitKind, Notice,
+    AgentSignal, Ask, Changes, ChannelKind, Event, Goal, GoalResult, HeadPlace, Hint, KnownFailures, LimitKind, Notice,
     Outcome, PausedBy, PermissionMode, PlanSnapshot, PlanTask, PreparedTree, Proof, Record, Role, RunId, Settings,
     StashEntry, SteeringId, StopReason, Totals, UnreadLines, Usage, Wait, WaitEnd,
 };
@@ -344,14 +344,11 @@ impl RunView {
             | Event::AgentStated { .. }
             | Event::AgentCalled { .. }
             | Event::ClaimMade { .. }
-            | Event::PermissionAsked { .. }
-            | Event::PermissionWithdrawn { .. }
-            | Event::PermissionDecided { .. }
-            | Event::QuestionAnswered { .. }
+            | Event::Asked { .. }
+            | Event::Answered { .. }
             | Event::RulesAdded { .. }
             | Event::RuleForgotten { .. }
             | Event::PermissionModeChanged { .. }
-            | Event::TestsQuestioned { .. }
             | Event::CompletionDenied { .. }
             | Event::BackgroundStarted { .. }
             | Event::BackgroundProgressed { .. }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::{
     event::{
-        AgentSignal, AnswerPlace, AnsweredAsk, BreakerCause, ConfirmedBy, Elsewhere, Event, Goal, GoalResult, Hint,
+        AgentSignal, AnswerPlace, AnsweredAsk, Ask, BreakerCause, ConfirmedBy, Elsewhere, Event, Goal, GoalResult, Hint,
         KnownFailures, LimitKind, PlanChange, PlanSnapshot, PlanTask, Proof, RequestedBy, ReviewSettings, ReviewWhen,
         Role, Settings, SteeringId, SteeringKind, StopReason, TestCounts, TestsChange, Totals, Wait, WaitCause,
         WaitEnd, Worker,
@@ -336,10 +336,8 @@ fn an_answer_closes_every_question_about_its_task_and_no_other() {
 
 #[test]
 fn a_message_about_changed_tests_closes_their_question() {
-    let questioned = Event::TestsQuestioned {
-        iteration: 1,
-        ask: 2,
-        change: Box::new(TestsChange::default()),
+    let questioned = Event::Asked {
+        ask: Box::new(Ask::about_tests(2, 1, &TestsChange::default())),
     };
     let stated = Event::AgentStated {
         iteration: 1,

@@ -385,10 +385,14 @@ impl Driver {
             free_text: true,
         });
         let is_live = self.is_steerable();
-        match self.record_call(iteration, AgentCall::Asked { ask: 0, question })? {
-            Ok(AgentCall::Asked { ask, .. }) => answer(reply, ToolAnswer::done(words::question_recorded(ask, is_live))),
-            Ok(_) => refuse(reply, ToolRefusal::Ended),
-            Err(why) => refuse(reply, why),
+        let events = self.advance(&Input::AgentAsked { iteration, question })?;
+        let number = events.iter().find_map(|event| match event {
+            Event::Asked { ask } => Some(ask.number),
+            _ => None,
+        });
+        match number {
+            Some(number) => answer(reply, ToolAnswer::done(words::question_recorded(number, is_live))),
+            None => refuse(reply, ToolRefusal::TooMany),
         }
         Ok(())
     }

@@ -255,7 +255,7 @@ pub fn tests_question(paths: &ProjectPaths) -> Result<Option<TestsQuestion>, Ope
         ask: asked.number,
         change: TestsChange {
             why: asked.request.reason.clone().unwrap_or_default().into(),
-            changes: view.changed_tests.asked.clone().into(),
+            changes: asked.changes.clone(),
             diff: asked.request.diff.clone().unwrap_or_default().into(),
             cut: asked.cut,
         },

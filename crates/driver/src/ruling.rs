@@ -4,12 +4,12 @@
 
 use ralph_core::{
     event::{
-        Answer, AskId, BackgroundCommand, BackgroundRefusal, CommandRefusal, Decider, Decision, LimitKind, NewLimits,
+        Answer, Ask, AskId, BackgroundCommand, BackgroundRefusal, CommandRefusal, Decider, Decision, LimitKind, NewLimits,
         NewWorker, Offer, PermissionMode, PermissionRequest, RememberedRule, Requester, Ruling, RunId, UserCommand,
         Worker,
     },
     machine::{Input, background_refusal},
-    run::{Ask, Permissions},
+    run::Permissions,
 };
 use ralph_text::with_causes;
 

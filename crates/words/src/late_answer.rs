@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ralph_core::{
-    event::{AnswerPlace, ConfirmedBy, Decider, SteeringId},
+    event::{AnswerPlace, AskVerdict, ConfirmedBy, Decider, SteeringId},
     run::RunView,
 };
 
@@ -12,22 +12,23 @@ use super::permission::{answers_in_words, asked_in_words, decider_in_words};
 /// Describes how a question was settled that cannot be answered any more, and who settled it where.
 pub fn late_answer_in_words(view: &RunView, ask: u32) -> String {
     let permissions = &view.permissions;
-    if let Some(answered) = permissions.answers.iter().rev().find(|answered| answered.ask == ask) {
+    if let Some(answered) = permissions.answer_to(ask) {
         let by = place_of_decision(&answered.by);
-        let what = answers_in_words(&answered.questions, &answered.answers);
-        let word = match (answered.answers.is_empty(), answered.by.is_user()) {
-            (false, _) => "answered",
-            (true, true) => "declined",
-            (true, false) => "left without an answer",
+        let asked = || asked_in_words(&answered.tool, &answered.title);
+        let (word, what) = match &answered.verdict {
+            AskVerdict::Allowed => ("allowed", asked()),
+            AskVerdict::Denied => ("denied", asked()),
+            AskVerdict::Words { questions, answers } => {
+                let word = match (answers.is_empty(), answered.by.is_user()) {
+                    (false, _) => "answered",
+                    (true, true) => "declined",
+                    (true, false) => "left without an answer",
+                };
+                (word, answers_in_words(questions, answers))
+            }
+            AskVerdict::Withdrawn => return format!("question {ask} is closed: the agent withdrew it"),
         };
         return format!("question {ask} was {word} {by}{}: {what}", saying(&answered.message));
-    }
-    let mut decisions = permissions.decisions.iter().rev();
-    if let Some(decided) = decisions.find(|decided| decided.ask == Some(ask)) {
-        let word = if decided.allowed { "allowed" } else { "denied" };
-        let by = place_of_decision(&decided.by);
-        let what = asked_in_words(&decided.tool, &decided.title);
-        return format!("question {ask} was {word} {by}{}: {what}", saying(&decided.message));
     }
     let mut messages = view.messages.iter().rev();
     if let Some((message, at)) =
@@ -47,9 +48,6 @@ pub fn late_answer_in_words(view: &RunView, ask: u32) -> String {
     if let Some(by) = by {
         let by = place_of_decision(&by);
         return format!("question {ask} was answered {by}: the changed tests are accepted");
-    }
-    if permissions.withdrawn.iter().any(|withdrawn| *withdrawn == ask) {
-        return format!("question {ask} is closed: the agent withdrew it");
     }
     if ask == 0 || ask > permissions.asked {
         return format!("there is no question {ask}");
@@ -78,7 +76,8 @@ pub fn place_of_decision(by: &Decider) -> String {
         | Decider::Mode { .. }
         | Decider::Unclear
         | Decider::Deadline
-        | Decider::TooManyPending => who,
+        | Decider::TooManyPending
+        | Decider::Agent => who,
     }
 }
 
@@ -93,8 +92,11 @@ fn saying(message: &Option<String>) -> String {
 mod tests {
     use super::*;
     use ralph_core::{
-        event::{AskId, Event},
-        testing::{iteration_ended, iteration_started, permission_asked, permission_decided, question_asked},
+        event::Event,
+        testing::{
+            iteration_ended, iteration_started, permission_asked, permission_decided, question_answered, question_asked,
+            question_withdrawn,
+        },
     };
 
     fn view(events: Vec<Event>) -> RunView {
@@ -121,7 +123,7 @@ mod tests {
                 "question 1 was denied by the time limit: Bash: git push",
             ),
             (
-                Event::PermissionWithdrawn { iteration: 3, ask: 1 },
+                question_withdrawn(1),
                 "question 1 is closed: the agent withdrew it",
             ),
         ] {
@@ -135,18 +137,12 @@ mod tests {
 
     #[test]
     fn questions_in_words_have_their_answers_told_and_a_late_answer_is_the_message_it_became() {
-        let answered = |answers: &[&str], by, message: Option<&str>| Event::QuestionAnswered {
-            iteration: 3,
-            id: AskId("request-1".to_owned()),
-            ask: 1,
-            questions: vec!["Which colour?".to_owned()],
-            answers: match answers {
-                [] => Vec::new(),
-                answers => vec![answers.iter().map(|answer| (*answer).to_owned()).collect()],
-            },
-            by,
-            message: message.map(str::to_owned),
-            waited_ms: 1,
+        let answered = |answers: &[&str], by, message: Option<&str>| {
+            let mut event = question_answered(1, answers, by, 1);
+            if let Event::Answered { answered } = &mut event {
+                answered.message = message.map(str::to_owned);
+            }
+            event
         };
         let screen = Decider::User {
             at: AnswerPlace::Screen,

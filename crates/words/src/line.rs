@@ -1,7 +1,7 @@
 //! The line of text for each loop event, common to all user interfaces.
 
 use ralph_core::event::{
-    AgentCall, AgentSignal, BreakerState, Claim, CommentAuthor, ConfirmedBy, Decider, Delivery, Denial, Event,
+    AgentCall, AgentSignal, AskVerdict, BreakerState, Claim, CommentAuthor, ConfirmedBy, Decider, Delivery, Denial, Event,
     GoalResult, Level, PausedBy, RequestedBy, Role, SteeringKind, StopRequest, UnreadLines, WaitEnd,
 };
 use serde::Serialize;
@@ -17,7 +17,7 @@ use super::{
     missing_in_words, mutants_in_words, new_limits_in_words,
     notice::worker,
     notice_in_words, noticed_mutants, outcome_in_words,
-    permission::{answered, asked_in_words, decided, mode_in_words, scope_in_words},
+    permission::{answer_in_words, mode_in_words, question_in_words, scope_in_words},
     problem::cancel_reason,
     review::logged_review,
     role_in_words, short_duration, status_in_words, trial_in_words, without_work,
@@ -195,14 +195,6 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<EventLine>
             let passed = trial.problem.is_none() && trial.results.iter().all(|result| result.passed);
             line(if passed { Tone::Good } else { Tone::Bad }, trial_in_words(trial))
         }
-        Event::TestsQuestioned { ask, change, .. } => line(
-            Tone::Bad,
-            format!(
-                "question {ask}: accept the changed tests? {}: {}",
-                guarded_changes_in_words(&change.changes),
-                change.why
-            ),
-        ),
         Event::TestsConfirmed { changes, by, .. } => match by {
             ConfirmedBy::User { .. } => line(
                 Tone::User,
@@ -227,55 +219,21 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<EventLine>
             results, news, live, ..
         } => edits_checked(results, news, *live),
         Event::ClaimJudged { confidence, parts, .. } => line(Tone::Note, confidence_in_words(*confidence, parts)),
-        Event::PermissionAsked {
-            ask, request, until_ms, ..
-        } => {
-            let until = match until_ms {
-                Some(until_ms) => format!("until {}", time(*until_ms)),
-                None => "for an answer without end".to_owned(),
-            };
-            let asked = asked_in_words(&request.tool, &request.title);
-            let how = match request.questions.first().and_then(|question| question.choices.first()) {
-                Some(_) => format!("`ralph answer {ask} 1`, as `ralph asks` lists them"),
-                None if !request.questions.is_empty() => format!("`ralph answer {ask} \"…\"`"),
-                None => format!("`ralph answer {ask} yes` or `no`"),
-            };
-            line(
-                Tone::Bad,
-                format!("the agent asks ({ask}): {asked}; waiting {until}: {how}"),
-            )
-        }
-        Event::PermissionWithdrawn { ask, .. } => line(Tone::Note, format!("the agent withdrew question {ask}")),
-        Event::QuestionAnswered {
-            questions,
-            answers,
-            by,
-            waited_ms,
-            ..
-        } => {
-            let tone = if by.is_user() { Tone::User } else { Tone::Bad };
-            line(tone, answered(questions, answers, by, *waited_ms))
-        }
+        Event::Asked { ask } => line(Tone::Bad, question_in_words(ask, time)),
         // Permissions by rule are routine.
-        Event::PermissionDecided {
-            allowed: true,
-            by: Decider::Rule { .. } | Decider::Mode { .. },
-            ..
-        } => None,
-        Event::PermissionDecided {
-            tool,
-            title,
-            allowed,
-            by,
-            waited_ms,
-            ..
-        } => {
-            let tone = match (allowed, by) {
+        Event::Answered { answered }
+            if answered.verdict == AskVerdict::Allowed
+                && matches!(answered.by, Decider::Rule { .. } | Decider::Mode { .. }) =>
+        {
+            None
+        }
+        Event::Answered { answered } => {
+            let tone = match (&answered.verdict, &answered.by) {
                 (_, Decider::User { .. }) => Tone::User,
-                (true, _) => Tone::Note,
-                (false, _) => Tone::Bad,
+                (AskVerdict::Allowed | AskVerdict::Withdrawn, _) => Tone::Note,
+                (AskVerdict::Denied | AskVerdict::Words { .. }, _) => Tone::Bad,
             };
-            line(tone, decided(tool, title, *allowed, by, *waited_ms))
+            line(tone, answer_in_words(answered))
         }
         Event::RulesAdded { ask, scope, rules, .. } => line(
             Tone::User,
@@ -447,7 +405,6 @@ fn narrate_call(call: &AgentCall) -> Option<EventLine> {
             format!("the agent had the goals checked: {} did not pass", failed.join(", ")),
         ),
         AgentCall::Blocked { reason } => line(Tone::Bad, format!("the agent is blocked: {reason}")),
-        AgentCall::Asked { ask, question } => line(Tone::Bad, format!("question {ask}: {}", question.text)),
         AgentCall::TestsChanged { why } => line(Tone::Note, format!("the agent changed tests on purpose: {why}")),
         AgentCall::Noted { note } => line(Tone::Note, format!("progress: {note}")),
         AgentCall::CommentAnswered { answer } => line(

@@ -1,13 +1,13 @@
 //! Permission requests in words: the request, the decision and its reason, and the reply to the agent.
 
 use ralph_core::{
-    event::{Answer, Decider, Decision, PermissionMode, Question, RuleScope},
+    event::{Answer, Answered, Ask, AskKind, AskVerdict, Decider, Decision, PermissionMode, Question, RuleScope},
     machine::{NoAnswer, read_answer},
     run::Message,
 };
 use ralph_policy::permissions::VerdictReason;
 
-use super::short_duration;
+use super::{guarded_changes_in_words, short_duration};
 
 /// Maximum number of choices that are listed individually.
 const LISTED: usize = 5;
@@ -72,6 +72,7 @@ pub fn decider_in_words(by: &Decider) -> String {
         Decider::User { .. } => "by you".to_owned(),
         Decider::Deadline => "by the time limit".to_owned(),
         Decider::TooManyPending => "because too many requests wait for an answer".to_owned(),
+        Decider::Agent => "by the agent".to_owned(),
     }
 }
 
@@ -98,20 +99,6 @@ pub fn mode_in_words(mode: PermissionMode) -> String {
     )
 }
 
-/// A decision on one line.
-pub(super) fn decided(tool: &str, title: &str, allowed: bool, by: &Decider, waited_ms: u64) -> String {
-    let word = if allowed { "allowed" } else { "denied" };
-    let waited = match waited_ms {
-        0..1_000 => String::new(),
-        _ => format!(", after {}", short_duration(waited_ms)),
-    };
-    format!(
-        "{word}: {} ({}{waited})",
-        asked_in_words(tool, title),
-        decider_in_words(by)
-    )
-}
-
 /// The answers to questions, on one line.
 pub fn answers_in_words(questions: &[String], answers: &[Vec<String>]) -> String {
     let pairs = questions.iter().zip(answers);
@@ -124,15 +111,52 @@ pub fn answers_in_words(questions: &[String], answers: &[Vec<String>]) -> String
     }
 }
 
-/// The outcome of questions, on one line.
-pub(super) fn answered(questions: &[String], answers: &[Vec<String>], by: &Decider, waited_ms: u64) -> String {
-    let word = if answers.is_empty() { "not answered" } else { "answered" };
-    let waited = match waited_ms {
+/// A question to the user on one line, with how to answer it. `time` renders a moment.
+pub(super) fn question_in_words(ask: &Ask, time: impl Fn(u64) -> String) -> String {
+    let Ask { number, request, .. } = ask;
+    match ask.kind {
+        AskKind::Permission | AskKind::Question => {
+            let until = match ask.until_ms {
+                Some(until_ms) => format!("until {}", time(until_ms)),
+                None => "for an answer without end".to_owned(),
+            };
+            let asked = asked_in_words(&request.tool, &request.title);
+            let how = match request.questions.first().and_then(|question| question.choices.first()) {
+                Some(_) => format!("`ralph answer {number} 1`, as `ralph asks` lists them"),
+                None if !request.questions.is_empty() => format!("`ralph answer {number} \"…\"`"),
+                None => format!("`ralph answer {number} yes` or `no`"),
+            };
+            format!("the agent asks ({number}): {asked}; waiting {until}: {how}")
+        }
+        AskKind::Ticket => format!("question {number}: {}", request.title),
+        AskKind::Tests => format!(
+            "question {number}: accept the changed tests? {}: {}",
+            guarded_changes_in_words(&ask.changes),
+            request.reason.as_deref().unwrap_or_default()
+        ),
+    }
+}
+
+/// A decision or the outcome of questions, on one line.
+pub(super) fn answer_in_words(answered: &Answered) -> String {
+    let waited = match answered.waited_ms {
         0..1_000 => String::new(),
-        _ => format!(", after {}", short_duration(waited_ms)),
+        waited_ms => format!(", after {}", short_duration(waited_ms)),
     };
-    let what = answers_in_words(questions, answers);
-    format!("{word}: {what} ({}{waited})", decider_in_words(by))
+    let asked = || asked_in_words(&answered.tool, &answered.title);
+    let (word, what) = match &answered.verdict {
+        AskVerdict::Allowed => ("allowed", asked()),
+        AskVerdict::Denied => ("denied", asked()),
+        AskVerdict::Words { questions, answers } => {
+            let word = if answers.is_empty() { "not answered" } else { "answered" };
+            (word, answers_in_words(questions, answers))
+        }
+        AskVerdict::Withdrawn => {
+            let number = answered.ask.unwrap_or_default();
+            return format!("the agent withdrew question {number}");
+        }
+    };
+    format!("{word}: {what} ({}{waited})", decider_in_words(&answered.by))
 }
 
 /// The reply to an agent whose questions get no answer.
@@ -143,7 +167,8 @@ pub fn no_answer(by: &Decider, message: Option<&str>) -> String {
         | Decider::Mode { .. }
         | Decider::Unclear
         | Decider::Deadline
-        | Decider::TooManyPending => "No user is available to answer.",
+        | Decider::TooManyPending
+        | Decider::Agent => "No user is available to answer.",
     };
     match message {
         Some(message) => format!("{why} The user says: {message}"),
@@ -218,6 +243,7 @@ pub fn denial(by: &Decider, message: Option<&str>, advice: DenialAdvice) -> Stri
         Decider::User { .. } => "The user said no.".to_owned(),
         Decider::Deadline => "No user was available to allow this.".to_owned(),
         Decider::TooManyPending => "Too many of your requests are open already.".to_owned(),
+        Decider::Agent => "You withdrew this request.".to_owned(),
     };
     let then = match (message, advice) {
         (Some(message), _) => format!("The user says: {message}"),
@@ -232,7 +258,10 @@ pub fn denial(by: &Decider, message: Option<&str>, advice: DenialAdvice) -> Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ralph_core::event::AnswerPlace;
+    use ralph_core::{
+        event::{AnswerPlace, Event},
+        testing::permission_decided,
+    };
 
     #[test]
     fn an_agent_is_told_who_denied_it_and_what_to_do_and_in_the_end_to_stop_trying() {
@@ -264,24 +293,20 @@ mod tests {
 
     #[test]
     fn a_decision_names_what_by_whom_and_how_long_it_was_waited_for() {
-        assert_eq!(
-            decided(
-                "Bash",
-                "git push",
-                false,
-                &Decider::User {
-                    at: AnswerPlace::Screen
-                },
-                42_000
-            ),
-            "denied: Bash: git push (by you, after 42s)"
-        );
+        let told = |allowed, by, waited_ms| {
+            let Event::Answered { mut answered } = permission_decided(Some(1), allowed, by, None) else {
+                unreachable!("it answers")
+            };
+            answered.waited_ms = waited_ms;
+            answer_in_words(&answered)
+        };
+        let user = Decider::User {
+            at: AnswerPlace::Screen,
+        };
+        assert_eq!(told(false, user, 42_000), "denied: Bash: git push (by you, after 42s)");
         let mode = Decider::Mode {
             mode: PermissionMode::Restricted,
         };
-        assert_eq!(
-            decided("Write", "a.txt", false, &mode, 3),
-            "denied: Write: a.txt (by the mode `restricted`)"
-        );
+        assert_eq!(told(false, mode, 3), "denied: Bash: git push (by the mode `restricted`)");
     }
 }

@@ -9,9 +9,10 @@ from ralph_client.api.default import get_asks, get_run, post_asks_n, post_comman
 from ralph_client.models import (
     AnswerAllow,
     AnswerDeny,
+    AskVerdictAllowed,
     Done,
-    EventPermissionAsked,
-    EventPermissionDecided,
+    EventAnswered,
+    EventAsked,
     OpenAskWaits,
     Record,
     Refusal,
@@ -62,10 +63,11 @@ def answer_all() -> None:
 for record in records():
     if not isinstance(record, Record):
         print(f"exit code {record}")
-    elif isinstance(record.event, EventPermissionAsked):
+    elif isinstance(record.event, EventAsked):
         answer_all()
-    elif isinstance(event := record.event, EventPermissionDecided) and event.allowed and event.ask is not None:
-        second = post_asks_n.sync(event.ask, client=client, body=AnswerAllow(type_="allow"))
+    elif isinstance(event := record.event, EventAnswered) and isinstance(event.answered.verdict, AskVerdictAllowed):
+        assert event.answered.ask is not None
+        second = post_asks_n.sync(event.answered.ask, client=client, body=AnswerAllow(type_="allow"))
         assert isinstance(second, Refusal)
         print(f"refused: {second.detail}")
         steer = UserCommandSteer(type_="steer", kind="next", text="Mind the tests.")

@@ -51,10 +51,10 @@ for (;;) {
     break;
   }
   const event = next.value.event;
-  if (event.type === "permission-asked") {
+  if (event.type === "asked") {
     await answerAll();
-  } else if (event.type === "permission-decided" && event.allowed && event.ask !== null) {
-    const second = await ralph.POST("/asks/{n}", { params: { path: { n: event.ask } }, body: { type: "allow" } });
+  } else if (event.type === "answered" && event.answered.verdict.type === "allowed" && event.answered.ask !== null) {
+    const second = await ralph.POST("/asks/{n}", { params: { path: { n: event.answered.ask } }, body: { type: "allow" } });
     console.log(`refused: ${second.error?.detail}`);
     console.log(done(await ralph.POST("/commands", { body: { type: "steer", kind: "next", text: "Mind the tests." } })));
     console.log(done(await ralph.POST("/commands", { body: { type: "stop", stop: "after-iteration" } })));

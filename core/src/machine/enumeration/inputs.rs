@@ -534,6 +534,7 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
             }
             // These inputs are only recorded.
             Input::AgentCalled { .. }
+            | Input::AgentAsked { .. }
             | Input::EditsChecked { .. }
             | Input::AnswerFetched { .. }
             | Input::BoxesToggled { .. } => false,

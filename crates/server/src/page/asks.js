@@ -97,7 +97,7 @@ export function askCard(run, ask) {
 }
 
 function isAboutTests(ask) {
-  return Boolean(ask.isLate) && ask.request.tool === "tests";
+  return ask.kind === "tests";
 }
 
 function hasQuestions(ask) {

@@ -7,10 +7,7 @@ mod plan_runs;
 mod preview;
 mod row;
 
-use ralph_core::{
-    event::{Proof, Usage},
-    run::Ask,
-};
+use ralph_core::event::{Ask, Proof, Usage};
 use ralph_plan::batch::{Batch, BatchEnd, BatchId, PlanName, PlanPhase, StartHold};
 use ralph_words::{
     batch_hints, batch_usage_in_words, merge_hint, merged_plans_in_words, plan_phase_in_words, repair_in_words,

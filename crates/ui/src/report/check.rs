@@ -91,8 +91,9 @@ pub(super) fn needs_person(report: &RunReport) -> Vec<String> {
     if !finished {
         let elsewhere = view.blocks.iter().rfind(|block| block.task.is_none());
         needs.extend(elsewhere.map(|block| format!("an answer: {}", one_line(&block.question))));
-        let unanswered = view.permissions.decisions.iter();
-        let unanswered = unanswered.filter(|decided| decided.by == Decider::Deadline && !decided.allowed);
+        let unanswered = view.permissions.answered.iter();
+        let unanswered =
+            unanswered.filter(|decided| decided.by == Decider::Deadline && decided.allowed() == Some(false));
         needs.extend(unanswered.map(|decided| {
             let text = one_line(&asked_in_words(&decided.tool, &decided.title));
             format!(

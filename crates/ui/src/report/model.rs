@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, vec_deque};
 
 use ralph_core::{
-    event::{Decider, Level},
-    run::{self, AddedRule, AnsweredQuestions, Decided, Iteration, RunView, Trouble},
+    event::{Answered, AskVerdict, Decider, Level},
+    run::{self, AddedRule, Iteration, RunView, Trouble},
 };
 use ralph_text::one_line;
 use ralph_words::{
@@ -73,20 +73,22 @@ impl RunReport {
 fn permissions_in_words(view: &RunView) -> Vec<String> {
     const NAMED: usize = 3;
     let is_same = |one: &Decider, other: &Decider| one == other || one.is_user() && other.is_user();
-    let mut groups: Vec<(bool, &Decider, Vec<&Decided>)> = Vec::new();
-    for decided in &view.permissions.decisions {
+    let mut groups: Vec<(bool, &Decider, Vec<&Answered>)> = Vec::new();
+    let decisions = view.permissions.answered.iter();
+    let decisions = decisions.filter_map(|answered| Some((answered.allowed()?, answered)));
+    for (was_allowed, decided) in decisions {
         match groups
             .iter_mut()
             // All answers of the user count as one decider, wherever they were given.
-            .find(|(allowed, by, _)| *allowed == decided.allowed && is_same(by, &decided.by))
+            .find(|(allowed, by, _)| *allowed == was_allowed && is_same(by, &decided.by))
         {
             Some((.., members)) => members.push(decided),
-            None => groups.push((decided.allowed, &decided.by, vec![decided])),
+            None => groups.push((was_allowed, &decided.by, vec![decided])),
         }
     }
     // Denials come first: they matter more.
     groups.sort_by_key(|(allowed, ..)| *allowed);
-    let line = |(allowed, by, members): &(bool, &Decider, Vec<&Decided>)| {
+    let line = |(allowed, by, members): &(bool, &Decider, Vec<&Answered>)| {
         let word = if *allowed { "allowed" } else { "denied" };
         let mut named: Vec<String> = Vec::new();
         for decided in members.iter().rev() {
@@ -103,14 +105,13 @@ fn permissions_in_words(view: &RunView) -> Vec<String> {
         let times = counted(members.len() as u64, "time");
         format!("{word} {times} {}{waited}: {}", decider_in_words(by), named.join(" · "))
     };
-    let answered = |asked: &AnsweredQuestions| {
-        let word = if asked.answers.is_empty() {
-            "not answered"
-        } else {
-            "answered"
+    let answered = |answered: &Answered| {
+        let AskVerdict::Words { questions, answers } = &answered.verdict else {
+            return None;
         };
-        let what = one_line(&answers_in_words(&asked.questions, &asked.answers));
-        format!("{word} {}: {what}", decider_in_words(&asked.by))
+        let word = if answers.is_empty() { "not answered" } else { "answered" };
+        let what = one_line(&answers_in_words(questions, answers));
+        Some(format!("{word} {}: {what}", decider_in_words(&answered.by)))
     };
     // A rule of the project carries the run's id once the run was resumed.
     let of_run = |added: &&AddedRule| added.run.is_none() || added.run == view.run;
@@ -118,7 +119,7 @@ fn permissions_in_words(view: &RunView) -> Vec<String> {
         let scope = scope_in_words(added.scope);
         format!("now allowed {scope}: {} (question {})", added.rule, added.ask)
     });
-    let answered = view.permissions.answers.iter().map(answered);
+    let answered = view.permissions.answered.iter().filter_map(answered);
     groups.iter().map(line).chain(answered).chain(added).collect()
 }
 

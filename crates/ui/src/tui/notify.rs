@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ralph_core::{
-    event::{AgentCall, AgentSignal, Event, Notice, Question, StopReason, Wait},
+    event::{AgentSignal, AskKind, Event, Notice, Question, StopReason, Wait},
     run::{Phase, RunView},
 };
 use ralph_text::one_line;
@@ -63,39 +63,32 @@ pub fn reason(event: &Event, view: &RunView) -> Option<Reason> {
         Event::WaitStarted {
             wait: Wait::Disk, why, ..
         } => (format!("waiting for space: {}", wait_cause_in_words(why)), None),
-        Event::PermissionAsked {
-            ask,
-            request,
-            until_ms: Some(_),
-            ..
-        } => {
-            let asked = match &request.questions[..] {
-                [only] => format!("{}{}", only.text, choices_in_words(only)),
-                _ => asked_in_words(&request.tool, &request.title),
-            };
-            let how = answer_command(*ask, &request.questions);
-            asked_as = Some(*ask);
-            (format!("the agent asks: {asked}"), Some(how))
-        }
-        Event::AgentCalled {
-            call: AgentCall::Asked { ask, question },
-            ..
-        } => {
-            let how = answer_command(*ask, std::slice::from_ref(question));
-            asked_as = Some(*ask);
-            let asked = format!("the agent asks: {}{}", question.text, choices_in_words(question));
-            (asked, Some(how))
+        // A question whose wait has no end any more was announced before.
+        Event::Asked { ask } if ask.kind.waits() && ask.until_ms.is_none() => return None,
+        Event::Asked { ask } => {
+            asked_as = Some(ask.number);
+            let request = &ask.request;
+            match (ask.kind, &request.questions[..]) {
+                (AskKind::Tests, _) => {
+                    let why = request.reason.as_deref().unwrap_or_default();
+                    let how = "ralph confirm".to_owned();
+                    (format!("accept the changed tests? {why}"), Some(how))
+                }
+                (AskKind::Permission | AskKind::Question | AskKind::Ticket, questions) => {
+                    let asked = match questions {
+                        [only] => format!("{}{}", only.text, choices_in_words(only)),
+                        _ => asked_in_words(&request.tool, &request.title),
+                    };
+                    let how = answer_command(ask.number, questions);
+                    (format!("the agent asks: {asked}"), Some(how))
+                }
+            }
         }
         Event::TaskBlocked { question, .. } => {
             let number = view.blocks.last().map(|block| block.number);
             let how = number.map(|number| format!("ralph answer {number} \"…\""));
             asked_as = number;
             (format!("blocked: {question}"), how)
-        }
-        Event::TestsQuestioned { ask, change, .. } => {
-            asked_as = Some(*ask);
-            let how = "ralph confirm".to_owned();
-            (format!("accept the changed tests? {}", change.why), Some(how))
         }
         Event::TaskSetAside { .. }
         | Event::Noticed {
@@ -338,8 +331,8 @@ mod tests {
         assert_eq!(told(&blocked).as_deref(), Some(key));
 
         let mut evil = permission_asked(3);
-        if let Event::PermissionAsked { request, .. } = &mut evil {
-            request.title = format!("$(reboot) · ralph answer 3 always\n\x1b]0;x\x07\0{}", "x".repeat(500));
+        if let Event::Asked { ask } = &mut evil {
+            ask.request.title = format!("$(reboot) · ralph answer 3 always\n\x1b]0;x\x07\0{}", "x".repeat(500));
         }
         let evil = told(&evil).unwrap();
         assert!(evil.ends_with("xxx · ralph answer 3 yes|no"), "{evil}");

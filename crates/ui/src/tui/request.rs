@@ -2,10 +2,7 @@
 
 use std::ops::Range;
 
-use ralph_core::{
-    event::{PermissionRequest, Question},
-    run::is_about_tests,
-};
+use ralph_core::event::{Ask, Question};
 use ralph_text::{one_line, sanitized};
 use ralph_words::{changed_tests_are_cut, counted};
 
@@ -20,7 +17,8 @@ use super::{
 pub(super) type RequestLine = Vec<(String, TextRole)>;
 
 /// The command or the change, with place and reason.
-pub(super) fn rows(request: &PermissionRequest, cut: bool, asked_by: &[String], room: usize) -> Vec<RequestLine> {
+pub(super) fn rows(ask: &Ask, room: usize) -> Vec<RequestLine> {
+    let request = &ask.request;
     if !request.questions.is_empty() {
         return questions(&request.questions, None, room).0;
     }
@@ -62,11 +60,11 @@ pub(super) fn rows(request: &PermissionRequest, cut: bool, asked_by: &[String], 
         rows.extend(paragraph(&one_line(reason), TextRole::Dim, room));
     }
     let notes = [
-        cut.then(|| match is_about_tests(request) {
+        ask.cut.then(|| match ask.is_about_tests() {
             true => changed_tests_are_cut().to_owned(),
             false => "Truncated: the request is longer than a record.".to_owned(),
         }),
-        (!asked_by.is_empty()).then(|| format!("matches your rule {}", asked_by.join(", "))),
+        (!ask.offer.asked_by.is_empty()).then(|| format!("matches your rule {}", ask.offer.asked_by.join(", "))),
     ];
     for note in notes.into_iter().flatten() {
         rows.extend(paragraph(&one_line(&note), TextRole::Wait, room));

@@ -370,8 +370,8 @@ pub(super) fn busy_board() -> Board {
     };
     // Five minutes are left when the board is drawn.
     let in_time = |mut event: Event| {
-        if let Event::PermissionAsked { until_ms, .. } = &mut event {
-            *until_ms = Some(START_MS + 420_000);
+        if let Event::Asked { ask } = &mut event {
+            ask.until_ms = Some(START_MS + 420_000);
         }
         event
     };

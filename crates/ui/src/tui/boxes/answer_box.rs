@@ -3,8 +3,8 @@
 use std::{borrow::Cow, ops::Range};
 
 use ralph_core::{
-    event::Question,
-    run::{Ask, RunView},
+    event::{Ask, Question},
+    run::RunView,
 };
 use ralph_text::one_line;
 use ralph_words::{scope_in_words, ticking};
@@ -116,7 +116,7 @@ fn asked(subject: AnswerSubject<'_>, answering: &AnswerBox, room: usize) -> (Vec
         AnswerSubject::Waiting(ask) | AnswerSubject::Missed(ask) | AnswerSubject::Tests(ask)
             if ask.request.questions.is_empty() =>
         {
-            let rows = request::rows(&ask.request, ask.cut, &ask.offer.asked_by, room);
+            let rows = request::rows(ask, room);
             (rows, Vec::new())
         }
         AnswerSubject::Waiting(ask) | AnswerSubject::Missed(ask) | AnswerSubject::Tests(ask) => {

@@ -58,7 +58,7 @@ impl AgentActivity {
                 self.heard_ms = record.at_ms;
                 self.idle = None;
             }
-            Event::AgentReported { .. } | Event::PermissionDecided { .. } | Event::QuestionAnswered { .. } => {
+            Event::AgentReported { .. } | Event::Answered { .. } => {
                 self.note_output(record.at_ms);
             }
             Event::Noticed { notice } => self.noticed(notice, record.at_ms),

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use ralph_core::{
-    event::{Offer, PermissionRequest, Question, RuleScope, ToolKind},
-    run::{Ask, Block, RunView},
+    event::{Ask, Offer, PermissionRequest, Question, RuleScope, ToolKind},
+    run::{Block, RunView},
 };
 
 use crate::tui::editor::Editor;

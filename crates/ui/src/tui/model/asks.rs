@@ -65,8 +65,8 @@ pub fn select(model: &mut Model, row: usize) {
 pub fn ask_in_words(entry: &AskEntry) -> String {
     one_line(&match &entry.what {
         // A question needs no tool name.
-        AskSubject::Request { request, .. } if !request.questions.is_empty() => request.title.clone(),
-        AskSubject::Request { request, .. } => asked_in_words(&request.tool, &request.title),
+        AskSubject::Request(ask) if !ask.request.questions.is_empty() => ask.request.title.clone(),
+        AskSubject::Request(ask) => asked_in_words(&ask.request.tool, &ask.request.title),
         AskSubject::Title { tool, title } => asked_in_words(tool, title),
         AskSubject::Block { question, .. } => format!("blocked: {question}"),
     })

@@ -84,7 +84,8 @@ impl PaneContent for AskListContent {
     fn copy(&self, model: &Model) -> Option<String> {
         let entry = listed(model).nth(position(model))?;
         Some(match &entry.what {
-            AskSubject::Request { request, .. } => {
+            AskSubject::Request(ask) => {
+                let request = &ask.request;
                 let parts = [&request.command, &request.url, &request.diff];
                 let what = parts.into_iter().flatten().next();
                 what.unwrap_or(&request.title).clone()
@@ -249,6 +250,7 @@ fn decider(by: &Decider) -> String {
         },
         Decider::Deadline => "by the time limit".to_owned(),
         Decider::TooManyPending => "by the request limit".to_owned(),
+        Decider::Agent => "by the agent".to_owned(),
     }
 }
 
@@ -272,7 +274,7 @@ fn rows(model: &Model, place: u64, area: Rect) -> Vec<RequestLine> {
     rows.extend(paragraph(&format!("{} · {place}", tool(entry)), TextRole::Dim, room));
     rows.push(Vec::new());
     match &entry.what {
-        AskSubject::Request { request, cut, asked_by } => rows.extend(request::rows(request, *cut, asked_by, room)),
+        AskSubject::Request(ask) => rows.extend(request::rows(ask, room)),
         AskSubject::Title { title, .. } => {
             rows.extend(flowed(&[(one_line(title), TextRole::Strong)], room));
             rows.extend(paragraph("The journal has the full text.", TextRole::Dim, room));
@@ -288,7 +290,7 @@ fn rows(model: &Model, place: u64, area: Rect) -> Vec<RequestLine> {
 
 fn tool(entry: &AskEntry) -> String {
     match &entry.what {
-        AskSubject::Request { request, .. } => one_line(&request.tool),
+        AskSubject::Request(ask) => one_line(&ask.request.tool),
         AskSubject::Title { tool, .. } => one_line(tool),
         AskSubject::Block { .. } => "blocked".to_owned(),
     }
@@ -365,8 +367,8 @@ mod tests {
     use crossterm::event::KeyCode;
 
     use ralph_core::{
-        event::{Answer, AskId, Event, Outcome, Record, StopReason, UserCommand},
-        testing::{iteration_started, permission_asked, question_asked},
+        event::{Answer, Event, Outcome, Record, StopReason, UserCommand},
+        testing::{iteration_started, permission_asked, permission_decided, question_asked},
     };
 
     use super::*;
@@ -381,20 +383,14 @@ mod tests {
     };
 
     fn allowed(ask: u32, title: &str) -> Event {
-        Event::PermissionDecided {
-            iteration: 3,
-            id: AskId(format!("request-{ask}")),
-            ask: Some(ask),
-            tool: "Bash".to_owned(),
-            title: title.to_owned(),
-            allowed: true,
-            by: Decider::User {
-                at: AnswerPlace::Screen,
-            },
-            message: None,
-            waited_ms: 1,
-            denials: 0,
+        let by = Decider::User {
+            at: AnswerPlace::Screen,
+        };
+        let mut event = permission_decided(Some(ask), true, by, None);
+        if let Event::Answered { answered } = &mut event {
+            answered.title = title.to_owned();
         }
+        event
     }
 
     fn ended() -> Event {
@@ -529,8 +525,8 @@ mod tests {
     fn ten_thousand_are_gone_through_and_searched_and_the_chosen_one_stays_chosen() {
         let many = (1..=10_000).flat_map(|number| {
             let mut asked = permission_asked(number);
-            if let Event::PermissionAsked { request, .. } = &mut asked {
-                request.title = format!("echo {number}.");
+            if let Event::Asked { ask } = &mut asked {
+                ask.request.title = format!("echo {number}.");
             }
             [asked, allowed(number, "echo")]
         });

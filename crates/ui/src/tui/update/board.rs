@@ -2,8 +2,8 @@
 
 use crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseEvent, MouseEventKind};
 use ralph_core::{
-    event::UserCommand,
-    run::{Ask, RunView},
+    event::{Ask, UserCommand},
+    run::RunView,
 };
 use ralph_plan::batch::PlanPhase;
 use ralph_words::Tone;

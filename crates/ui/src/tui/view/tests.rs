@@ -5,11 +5,13 @@ use std::cell::RefCell;
 use insta::assert_snapshot;
 use ralph_core::{
     event::{
-        AgentSignal, AnswerPlace, AskId, BreakerCause, BreakerState, Decider, Event, Exit, GoalFailure, GoalResult,
+        AgentSignal, AnswerPlace, BreakerCause, BreakerState, Decider, Event, Exit, GoalFailure, GoalResult,
         Hint, Outcome, PausedBy, PlanSnapshot, PlanTask, Problem, ProblemKind, Proof, RuleScope, SteeringId,
         SteeringKind, StopReason, Wait, WaitCause,
     },
-    testing::{Dice, permission_asked, question_asked},
+    testing::{
+        Dice, permission_asked, permission_decided, question_answered, question_asked, question_withdrawn,
+    },
 };
 use ralph_system::proc::{
     Size,
@@ -567,36 +569,22 @@ fn a_toast_and_an_end_take_the_footer() {
 
 /// Requests with each kind of outcome, and two that wait.
 fn asks() -> Vec<Event> {
-    let decided = |ask: Option<u32>, allowed, by, message: Option<&str>| Event::PermissionDecided {
-        iteration: 3,
-        id: AskId(String::new()),
-        ask,
-        tool: "Bash".to_owned(),
-        title: "rm -rf build".to_owned(),
-        allowed,
-        by,
-        message: message.map(str::to_owned),
-        waited_ms: 42_000,
-        denials: 0,
+    let decided = |ask: Option<u32>, allowed, by, message: Option<&str>| {
+        let mut event = permission_decided(ask, allowed, by, message);
+        if let Event::Answered { answered } = &mut event {
+            (answered.title, answered.waited_ms) = ("rm -rf build".to_owned(), 42_000);
+        }
+        event
     };
     let rule = Decider::Rule {
         rule: "Bash(rm -rf *)".to_owned(),
         origin: ".ralph/config.json:3:5".to_owned(),
     };
     let user = |at| Decider::User { at };
-    let answered = Event::QuestionAnswered {
-        iteration: 3,
-        id: AskId(String::new()),
-        ask: 2,
-        questions: vec!["Which colour shall the button have?".to_owned()],
-        answers: vec![vec!["red".to_owned()]],
-        by: user(AnswerPlace::CommandLine),
-        message: None,
-        waited_ms: 3_000,
-    };
+    let answered = question_answered(2, &["red"], user(AnswerPlace::CommandLine), 3_000);
     let mut waits = question_asked(5, true);
-    if let Event::PermissionAsked { until_ms, .. } = &mut waits {
-        *until_ms = Some(START_MS + 300_000);
+    if let Event::Asked { ask } = &mut waits {
+        ask.until_ms = Some(START_MS + 300_000);
     }
     let said = Some("move it to attic/");
     let asked = vec![
@@ -606,7 +594,7 @@ fn asks() -> Vec<Event> {
         answered,
         decided(None, false, rule, None),
         permission_asked(3),
-        Event::PermissionWithdrawn { iteration: 3, ask: 3 },
+        question_withdrawn(3),
         permission_asked(4),
         decided(Some(4), false, Decider::Deadline, None),
         waits,
@@ -640,9 +628,9 @@ fn what_was_asked_is_shown_whole_with_what_became_of_it() {
 #[test]
 fn how_much_of_a_change_is_left_out_is_said_at_its_end() {
     let mut asked = permission_asked(1);
-    if let Event::PermissionAsked { request, .. } = &mut asked {
-        request.command = None;
-        request.diff = Some("@@ a.rs @@\n-old\n+new\n[… 2950]".to_owned());
+    if let Event::Asked { ask } = &mut asked {
+        ask.request.command = None;
+        ask.request.diff = Some("@@ a.rs @@\n-old\n+new\n[… 2950]".to_owned());
     }
     let mut model = model(80, 24, [running(), vec![asked]].concat());
     model.ui.mode = InputMode::Answering(AnswerBox::new(1, 0));
@@ -769,10 +757,10 @@ fn whatever_agents_write_and_whatever_the_size_every_cell_stays_in_its_place() {
         });
         events.push(queued(1, SteeringKind::Next, &evil));
         for mut asked in [permission_asked(1), question_asked(2, true)] {
-            if let Event::PermissionAsked { request, .. } = &mut asked {
-                request.command = request.command.as_ref().map(|_| evil.clone());
-                request.title.clone_from(&evil);
-                request.questions.iter_mut().for_each(|asked| {
+            if let Event::Asked { ask } = &mut asked {
+                ask.request.command = ask.request.command.as_ref().map(|_| evil.clone());
+                ask.request.title.clone_from(&evil);
+                ask.request.questions.iter_mut().for_each(|asked| {
                     asked.text.clone_from(&evil);
                     asked
                         .choices

@@ -3,7 +3,7 @@
 use crossterm::event::{Event as Input, MouseButton, MouseEvent, MouseEventKind};
 use ralph_core::{
     event::{CommandRefusal, Event, Notice, Record},
-    testing::{permission_asked, permission_decided, question_asked},
+    testing::{permission_asked, permission_decided, question_asked, question_withdrawn},
 };
 
 use crate::tui::{
@@ -192,8 +192,8 @@ fn a_yes_for_more_shows_the_rule_first_and_what_is_refused_can_be_corrected() {
 #[test]
 fn what_is_asked_is_scrolled_as_far_as_it_goes() {
     let mut asked = permission_asked(1);
-    if let Event::PermissionAsked { request, .. } = &mut asked {
-        request.command = Some((0..100).map(|n| format!("echo {n}\n")).collect());
+    if let Event::Asked { ask } = &mut asked {
+        ask.request.command = Some((0..100).map(|n| format!("echo {n}\n")).collect());
     }
     let mut model = after([running(), vec![asked]].concat());
     show_question(&mut model);
@@ -251,7 +251,7 @@ fn a_box_that_closes_under_ones_fingers_says_who_answered() {
     assert_eq!(told(&elsewhere), Some(fate));
 
     let mut withdrawn = asked(vec![permission_asked(1), permission_asked(2)]);
-    record(&mut withdrawn, Event::PermissionWithdrawn { iteration: 3, ask: 1 });
+    record(&mut withdrawn, question_withdrawn(1));
     assert!(matches!(&withdrawn.ui.mode, InputMode::Answering(answering) if answering.ask == 2));
     let fate = "question 1 is closed: the agent withdrew it";
     assert_eq!(told(&withdrawn), Some(fate));
@@ -296,7 +296,7 @@ fn keys_of_an_answer_that_comes_too_late_are_no_commands_and_its_words_are_kept(
 
     let mut rule = asked(vec![permission_asked(1), permission_asked(2)]);
     press(&mut rule, "a");
-    record(&mut rule, Event::PermissionWithdrawn { iteration: 3, ask: 1 });
+    record(&mut rule, question_withdrawn(1));
     assert!(
         matches!(&rule.ui.mode, InputMode::TooLate(shown) if !shown.kept),
         "{:?}",
@@ -314,8 +314,8 @@ fn words(words: &[&str]) -> Vec<ScreenOrder> {
 /// A screen with a changed version of the colour question.
 fn asking_for(change: impl Fn(&mut Question)) -> Model {
     let mut event = question_asked(1, false);
-    if let Event::PermissionAsked { request, .. } = &mut event {
-        change(&mut request.questions[0]);
+    if let Event::Asked { ask } = &mut event {
+        change(&mut ask.request.questions[0]);
     }
     asked(vec![event])
 }
@@ -365,8 +365,8 @@ fn several_choices_are_taken_by_space_and_enter_goes_on_to_the_next_question() {
 #[test]
 fn a_question_without_choices_among_others_is_answered_in_words() {
     let mut event = question_asked(1, true);
-    if let Event::PermissionAsked { request, .. } = &mut event {
-        request.questions[1].choices.clear();
+    if let Event::Asked { ask } = &mut event {
+        ask.request.questions[1].choices.clear();
     }
     let mut model = asked(vec![event]);
     press(&mut model, "j");
@@ -427,8 +427,8 @@ fn a_line_that_is_typed_as_the_deadline_passes_stays_and_answers_late() {
 #[test]
 fn the_wheel_scrolls_what_is_asked_and_no_click_goes_through_the_box() {
     let mut event = permission_asked(1);
-    if let Event::PermissionAsked { request, .. } = &mut event {
-        request.command = Some("echo\n".repeat(100));
+    if let Event::Asked { ask } = &mut event {
+        ask.request.command = Some("echo\n".repeat(100));
     }
     let mut model = asked(vec![event]);
     let mouse = |kind| {
