@@ -67,11 +67,7 @@ pub fn late_answer(
     answer: &Answer,
     at: AnswerPlace,
 ) -> Result<LateAnswer, Option<NoAnswer>> {
-    let open = view
-        .open_asks()
-        .into_iter()
-        .find(|open| open.number() == number)
-        .ok_or(None)?;
+    let open = view.open_ask(number).ok_or(None)?;
     let reading = match open.questions().is_empty() {
         false => read(open.questions(), answer).map_err(Some)?,
         true => match answer {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Block, Recent};
 use crate::event::{
-    Answered, Ask, AskKind, AskVerdict, CancelReason, Decider, Event, Outcome, PermissionMode, Question, RememberedRule, RuleScope, RunId,
+    Answered, Ask, AskKind, AskVerdict, CancelReason, Decider, Event, Outcome, PermissionMode, PermissionRequest, Question, RememberedRule, RuleScope, RunId,
 };
 
 const ANSWERED: usize = 2_000;
@@ -88,6 +88,38 @@ impl<'v> OpenAsk<'v> {
             OpenAsk::Waits(ask) | OpenAsk::Missed(ask) => Some(ask),
             OpenAsk::Blocks(_) => None,
         }
+    }
+
+    pub fn request(self) -> Option<&'v PermissionRequest> {
+        self.ask().map(|ask| &ask.request)
+    }
+
+    /// Whether it asks for permission to use a tool.
+    pub fn is_permission(self) -> bool {
+        self.ask().is_some_and(|ask| ask.kind == AskKind::Permission)
+    }
+
+    /// Whether the answer is a decision that no agent waits for and no prompt delivers.
+    pub fn is_about_tests(self) -> bool {
+        self.ask().is_some_and(Ask::is_about_tests)
+    }
+
+    /// Whether no agent waits for the answer.
+    pub fn is_late(self) -> bool {
+        match self {
+            OpenAsk::Waits(_) => false,
+            OpenAsk::Missed(_) | OpenAsk::Blocks(_) => true,
+        }
+    }
+
+    /// Whether the request was shortened.
+    pub fn is_cut(self) -> bool {
+        self.ask().is_some_and(|ask| ask.cut)
+    }
+
+    /// The rules that a remembered answer would add.
+    pub fn offered_rules(self) -> &'v [String] {
+        self.ask().map_or(&[], |ask| &ask.offer.rules)
     }
 
     /// The questions in words, with choices.

@@ -645,6 +645,11 @@ impl RunView {
         asks
     }
 
+    /// The open question with this number; `None` if it is answered or cannot be answered any more.
+    pub fn open_ask(&self, number: u32) -> Option<OpenAsk<'_>> {
+        self.open_asks().into_iter().find(|open| open.number() == number)
+    }
+
     /// Removes a question that was answered after the agent stopped waiting.
     fn answered(&mut self, number: u32) {
         // The answer was not yes, as that would have confirmed the tests.

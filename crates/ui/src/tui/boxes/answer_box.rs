@@ -3,15 +3,15 @@
 use std::{borrow::Cow, ops::Range};
 
 use ralph_core::{
-    event::{Ask, Question},
-    run::RunView,
+    event::{Ask, Question, ToolKind},
+    run::{OpenAsk, RunView},
 };
 use ralph_text::one_line;
 use ralph_words::{scope_in_words, ticking};
 use ratatui::layout::{Position, Rect};
 
 use crate::tui::{
-    model::{AnswerBox, AnswerStep, AnswerSubject, Model, Pane, are_marked},
+    model::{AnswerBox, AnswerStep, Model, Pane, are_marked},
     pen::{Pen, columns, shortened, wrapped},
     request::{self, RequestLine},
     theme::TextRole,
@@ -53,7 +53,7 @@ struct BoxContent {
 }
 
 impl BoxContent {
-    fn new(run: &RunView, subject: AnswerSubject<'_>, answering: &AnswerBox, whole: Rect) -> Self {
+    fn new(run: &RunView, subject: OpenAsk<'_>, answering: &AnswerBox, whole: Rect) -> Self {
         let width = whole
             .width
             .saturating_sub(if whole.width > 60 { 4 } else { 0 })
@@ -111,18 +111,16 @@ impl BoxContent {
 }
 
 /// The rows of the question, and the ranges of its choices.
-fn asked(subject: AnswerSubject<'_>, answering: &AnswerBox, room: usize) -> (Vec<RequestLine>, Vec<Range<usize>>) {
+fn asked(subject: OpenAsk<'_>, answering: &AnswerBox, room: usize) -> (Vec<RequestLine>, Vec<Range<usize>>) {
     match subject {
-        AnswerSubject::Waiting(ask) | AnswerSubject::Missed(ask) | AnswerSubject::Tests(ask)
-            if ask.request.questions.is_empty() =>
-        {
+        OpenAsk::Waits(ask) | OpenAsk::Missed(ask) if ask.request.questions.is_empty() => {
             let rows = request::rows(ask, room);
             (rows, Vec::new())
         }
-        AnswerSubject::Waiting(ask) | AnswerSubject::Missed(ask) | AnswerSubject::Tests(ask) => {
+        OpenAsk::Waits(ask) | OpenAsk::Missed(ask) => {
             request::questions(&ask.request.questions, Some(&answering.choice), room)
         }
-        AnswerSubject::Block(block) => (request::block(block.task.as_deref(), &block.question, room), Vec::new()),
+        OpenAsk::Blocks(block) => (request::block(block.task.as_deref(), &block.question, room), Vec::new()),
     }
 }
 
@@ -144,14 +142,14 @@ pub(super) fn follow_choice(model: &Model, answering: &mut AnswerBox) {
 }
 
 /// Whether the question ended the run and is shown below the report.
-fn is_at_end(model: &Model, subject: AnswerSubject<'_>) -> bool {
-    matches!(subject, AnswerSubject::Tests(_) | AnswerSubject::Block(_))
+fn is_at_end(model: &Model, subject: OpenAsk<'_>) -> bool {
+    (subject.is_about_tests() || matches!(subject, OpenAsk::Blocks(_)))
         && model.run.is_over()
         && model.ui.pane == Pane::Report
 }
 
 /// The area available for the box.
-fn place(model: &Model, subject: AnswerSubject<'_>) -> Rect {
+fn place(model: &Model, subject: OpenAsk<'_>) -> Rect {
     let layout = model.layout();
     match is_at_end(model, subject) {
         true if layout.main.height >= REPORT_ROWS => layout.main,
@@ -160,13 +158,13 @@ fn place(model: &Model, subject: AnswerSubject<'_>) -> Rect {
 }
 
 fn sheet(model: &Model, answering: &AnswerBox) -> Option<BoxContent> {
-    let subject = AnswerSubject::find(&model.run, answering.ask)?;
+    let subject = model.run.open_ask(answering.ask)?;
     Some(BoxContent::new(&model.run, subject, answering, place(model, subject)))
 }
 
 /// Draws the box. Returns the cursor position in the input line, if there is one.
 pub(in crate::tui) fn draw(model: &Model, answering: &AnswerBox, pen: &mut Pen<'_>) -> Option<Position> {
-    let subject = AnswerSubject::find(&model.run, answering.ask)?;
+    let subject = model.run.open_ask(answering.ask)?;
     let whole = place(model, subject);
     let sheet = BoxContent::new(&model.run, subject, answering, whole);
     let title = title(model, subject, pen.theme.glyphs.more);
@@ -209,20 +207,22 @@ pub(in crate::tui) fn draw(model: &Model, answering: &AnswerBox, pen: &mut Pen<'
 }
 
 /// The tool, the time left, and the number of other waiting questions.
-fn title(model: &Model, subject: AnswerSubject<'_>, cut: &str) -> String {
+fn title(model: &Model, subject: OpenAsk<'_>, cut: &str) -> String {
     let tool = |ask: &Ask| shortened(&one_line(&ask.request.tool), TOOL_COLUMNS, cut);
     let (mut parts, others) = match subject {
-        AnswerSubject::Waiting(ask) => {
+        OpenAsk::Waits(ask) => {
             let left = match ask.until_ms {
                 Some(until_ms) => format!("{} left", ticking(until_ms.saturating_sub(model.now_ms))),
                 None => "waits for you".to_owned(),
             };
             (vec![format!("{} asks", tool(ask)), left], 1)
         }
-        AnswerSubject::Missed(ask) => (vec![format!("{} asked", tool(ask)), LATE.to_owned()], 0),
-        AnswerSubject::Tests(_) => (vec!["tests were changed".to_owned(), AS_THEY_WERE.to_owned()], 0),
-        AnswerSubject::Block(_) if model.run.is_over() => (vec!["blocked".to_owned(), RESUMES.to_owned()], 0),
-        AnswerSubject::Block(_) => (vec!["blocked".to_owned(), LATE.to_owned()], 0),
+        OpenAsk::Missed(ask) if ask.is_about_tests() => {
+            (vec!["tests were changed".to_owned(), AS_THEY_WERE.to_owned()], 0)
+        }
+        OpenAsk::Missed(ask) => (vec![format!("{} asked", tool(ask)), LATE.to_owned()], 0),
+        OpenAsk::Blocks(_) if model.run.is_over() => (vec!["blocked".to_owned(), RESUMES.to_owned()], 0),
+        OpenAsk::Blocks(_) => (vec!["blocked".to_owned(), LATE.to_owned()], 0),
     };
     match model.run.permissions.pending.len() - others {
         0 => {}
@@ -256,22 +256,20 @@ fn unseen(sheet: &BoxContent, top: usize, inner: Rect, pen: &mut Pen<'_>) {
 type KeyRow = (&'static str, Cow<'static, str>, &'static str);
 
 /// Whether the box offers to allow everything without a rule: only if the run's mode asks about such requests.
-pub(super) fn offers_all(run: &RunView, subject: AnswerSubject<'_>) -> bool {
+pub(super) fn offers_all(run: &RunView, subject: OpenAsk<'_>) -> bool {
     !run.permission_mode().is_auto() && !subject.is_late()
 }
 
-fn keys_of(run: &RunView, subject: AnswerSubject<'_>) -> Vec<KeyRow> {
+fn keys_of(run: &RunView, subject: OpenAsk<'_>) -> Vec<KeyRow> {
     let mut keys: Vec<KeyRow> = match subject {
-        AnswerSubject::Waiting(_) | AnswerSubject::Missed(_) if subject.is_permission() => {
-            permission_keys(run, subject)
-        }
-        AnswerSubject::Waiting(ask) | AnswerSubject::Missed(ask) => question_keys(&ask.request.questions),
-        AnswerSubject::Tests(_) => vec![
+        OpenAsk::Waits(_) | OpenAsk::Missed(_) if subject.is_permission() => permission_keys(run, subject),
+        OpenAsk::Waits(_) | OpenAsk::Missed(_) if subject.is_about_tests() => vec![
             ("y", "accept the changed tests".into(), "accept"),
             ("n", "no: the original tests count, and the agent is told".into(), "no"),
             ("N", "no, and say why".into(), "say why"),
         ],
-        AnswerSubject::Block(_) => vec![
+        OpenAsk::Waits(ask) | OpenAsk::Missed(ask) => question_keys(&ask.request.questions),
+        OpenAsk::Blocks(_) => vec![
             ("o", "answer in words".into(), "words"),
             ("y", "yes".into(), "yes"),
             ("n", "no".into(), "no"),
@@ -287,20 +285,20 @@ fn keys_of(run: &RunView, subject: AnswerSubject<'_>) -> Vec<KeyRow> {
     keys
 }
 
-fn permission_keys(run: &RunView, subject: AnswerSubject<'_>) -> Vec<KeyRow> {
+fn permission_keys(run: &RunView, subject: OpenAsk<'_>) -> Vec<KeyRow> {
     let late = subject.is_late();
     let mut keys: Vec<KeyRow> = vec![match late {
         false => ("y", "allow once".into(), "allow"),
         true => ("y", "tell the agent yes".into(), "yes"),
     }];
     if !subject.is_cut() {
-        let rules = match subject.offer().map_or(&[][..], |offer| &offer.rules) {
+        let rules = match subject.offered_rules() {
             [] => "a rule that you write".to_owned(),
             rules => one_line(&rules.join(", ")),
         };
         keys.push(("a", format!("allow in this run: {rules}").into(), "in this run"));
         keys.push(("A", "always allow in this project".into(), "in this project"));
-        if let Some(rule) = subject.whole_kind() {
+        if let Some(rule) = whole_kind(subject) {
             let words = format!("allow everything of this kind in this run: {rule}");
             keys.push(("e", words.into(), "everything"));
         }
@@ -318,6 +316,17 @@ fn permission_keys(run: &RunView, subject: AnswerSubject<'_>) -> Vec<KeyRow> {
         true => ("N", "tell it no, and why".into(), "say why"),
     });
     keys
+}
+
+/// The rule that allows every request of this kind; `None` for tools that rules name individually.
+pub(super) fn whole_kind(subject: OpenAsk<'_>) -> Option<&'static str> {
+    match subject.request()?.kind {
+        ToolKind::Shell => Some("Bash"),
+        ToolKind::Edit => Some("Edit"),
+        ToolKind::Read => Some("Read"),
+        ToolKind::Fetch => Some("WebFetch"),
+        ToolKind::Mcp | ToolKind::Other => None,
+    }
 }
 
 fn question_keys(questions: &[Question]) -> Vec<KeyRow> {

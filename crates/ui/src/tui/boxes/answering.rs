@@ -3,19 +3,19 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ralph_core::{
     event::{Answer, AnswerPlace, ConfirmedBy, Decider, PermissionMode, Question, Remember, RuleScope, UserCommand},
-    run::ConfirmedTests,
+    run::{ConfirmedTests, OpenAsk},
 };
 use ralph_words::{Tone, late_answer_in_words, not_an_answer_in_words};
 
 use crate::tui::{
     editor::Editor,
     keys::{self, Chord},
-    model::{AnswerBox, AnswerStep, AnswerSubject, InputMode, Model, Pane, SettledMeanwhile},
+    model::{AnswerBox, AnswerStep, InputMode, Model, Pane, SettledMeanwhile},
     order::{ScreenOrder, Scroll},
 };
 
 use super::{
-    answer_box::{extent, follow_choice, offers_all},
+    answer_box::{extent, follow_choice, offers_all, whole_kind},
     choices::{self, ChoiceEffect},
     confirm,
     message::too_long,
@@ -48,7 +48,7 @@ pub(in crate::tui) fn show_question(model: &mut Model) {
 /// Closes the box if the question is settled. A question that has timed out can still be answered: a text being typed
 /// stays and becomes a message.
 fn follow(model: &mut Model, mut answering: AnswerBox) {
-    let is_late = match AnswerSubject::find(&model.run, answering.ask) {
+    let is_late = match model.run.open_ask(answering.ask) {
         Some(subject) => subject.is_late(),
         None => return close(model, answering),
     };
@@ -147,13 +147,13 @@ fn choosing(model: &mut Model, key: KeyEvent, answering: &mut AnswerBox) -> Vec<
         return confirm::interrupt(model);
     }
     let is_new = model.now_ms.saturating_sub(answering.shown_ms) < UNSEEN_MS;
-    let Some(subject) = AnswerSubject::find(&model.run, answering.ask).filter(|_| !is_new) else {
+    let Some(subject) = model.run.open_ask(answering.ask).filter(|_| !is_new) else {
         scroll(model, chord, answering);
         return Vec::new();
     };
     let questions = subject.questions().to_vec();
     let is_permission = subject.is_permission();
-    let is_yes_or_no = matches!(subject, AnswerSubject::Tests(_) | AnswerSubject::Block(_));
+    let is_yes_or_no = subject.is_about_tests() || matches!(subject, OpenAsk::Blocks(_));
     let has_words = !is_permission && !subject.is_about_tests();
     let offers_all = offers_all(&model.run, subject);
     match choices_of(&questions, chord, answering) {
@@ -207,8 +207,8 @@ fn choices_of(questions: &[Question], chord: Chord, answering: &mut AnswerBox) -
 
 fn leave_for_later(model: &mut Model, answering: &AnswerBox) {
     model.ui.mode = InputMode::Normal;
-    let subject = AnswerSubject::find(&model.run, answering.ask);
-    let is_put_off = !answering.late || subject.is_some_and(AnswerSubject::is_about_tests);
+    let subject = model.run.open_ask(answering.ask);
+    let is_put_off = !answering.late || subject.is_some_and(OpenAsk::is_about_tests);
     if is_put_off {
         model.ui.put_off = model.ui.put_off.max(answering.ask);
         let how = "postponed; a opens it again";
@@ -244,7 +244,7 @@ enum RuleDraft {
 
 /// Opens the editor with the rules that an approval would add.
 fn begin_rule(model: &mut Model, answering: &mut AnswerBox, scope: RuleScope, suggestion: RuleDraft) {
-    let Some(subject) = AnswerSubject::find(&model.run, answering.ask) else {
+    let Some(subject) = model.run.open_ask(answering.ask) else {
         return;
     };
     if subject.is_cut() {
@@ -252,10 +252,12 @@ fn begin_rule(model: &mut Model, answering: &mut AnswerBox, scope: RuleScope, su
         model.ui.toast(Tone::Note, why, model.now_ms);
         return;
     }
-    let rules = match (suggestion, subject.whole_kind()) {
-        (RuleDraft::Offered, _) => subject.offer().map(|offer| offer.rules.join("\n")).unwrap_or_default(),
-        (RuleDraft::WholeKind, Some(rule)) => rule.to_owned(),
-        (RuleDraft::WholeKind, None) => return,
+    let rules = match suggestion {
+        RuleDraft::Offered => subject.offered_rules().join("\n"),
+        RuleDraft::WholeKind => match whole_kind(subject) {
+            Some(rule) => rule.to_owned(),
+            None => return,
+        },
     };
     answering.refused = None;
     answering.step = AnswerStep::Remembering(scope, Editor::with_text(&rules));
@@ -370,7 +372,7 @@ fn all_allowed(model: &Model, answering: &mut AnswerBox) -> Vec<ScreenOrder> {
 /// Sends an answer if it is valid.
 fn answered(model: &Model, answering: &mut AnswerBox, answer: Answer) -> Vec<ScreenOrder> {
     let ask = answering.ask;
-    let questions = AnswerSubject::find(&model.run, ask).map_or(&[][..], AnswerSubject::questions);
+    let questions = model.run.open_ask(ask).map_or(&[][..], OpenAsk::questions);
     answering.refused = not_an_answer_in_words(ask, questions, &answer);
     if answering.refused.is_some() {
         return Vec::new();

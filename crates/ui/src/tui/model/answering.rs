@@ -2,10 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ralph_core::{
-    event::{Ask, Offer, PermissionRequest, Question, RuleScope, ToolKind},
-    run::{Block, RunView},
-};
+use ralph_core::event::{Question, RuleScope};
 
 use crate::tui::editor::Editor;
 
@@ -58,19 +55,6 @@ pub enum AnswerStep {
     Remembering(RuleScope, Editor),
 }
 
-/// The subject of an answer.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum AnswerSubject<'r> {
-    /// A question for which the agent waits.
-    Waiting(&'r Ask),
-    /// A question for which the agent no longer waits: the answer goes into its next prompt.
-    Missed(&'r Ask),
-    /// Whether changed tests count.
-    Tests(&'r Ask),
-    /// A question that blocks a task.
-    Block(&'r Block),
-}
-
 impl AnswerBox {
     pub fn new(ask: u32, shown_ms: u64) -> Self {
         Self {
@@ -103,78 +87,6 @@ impl AnswerStep {
             AnswerStep::Denying(editor) | AnswerStep::Wording(editor) | AnswerStep::Remembering(_, editor) => {
                 Some(editor)
             }
-        }
-    }
-}
-
-impl<'r> AnswerSubject<'r> {
-    /// The open question with this number; `None` if it is answered or cannot be answered any more.
-    pub fn find(run: &'r RunView, number: u32) -> Option<Self> {
-        let permissions = &run.permissions;
-        let waiting = permissions.pending.iter().find(|ask| ask.number == number);
-        let missed = || permissions.unanswered.iter().find(|ask| ask.number == number);
-        let block = || run.blocks.iter().find(|block| block.number == number);
-        waiting
-            .map(AnswerSubject::Waiting)
-            .or_else(|| {
-                missed().map(|ask| match ask.is_about_tests() {
-                    true => AnswerSubject::Tests(ask),
-                    false => AnswerSubject::Missed(ask),
-                })
-            })
-            .or_else(|| block().map(AnswerSubject::Block))
-    }
-
-    fn ask(self) -> Option<&'r Ask> {
-        match self {
-            AnswerSubject::Waiting(ask) | AnswerSubject::Missed(ask) | AnswerSubject::Tests(ask) => Some(ask),
-            AnswerSubject::Block(_) => None,
-        }
-    }
-
-    pub fn request(self) -> Option<&'r PermissionRequest> {
-        self.ask().map(|ask| &ask.request)
-    }
-
-    /// The questions, with their choices.
-    pub fn questions(self) -> &'r [Question] {
-        self.request().map_or(&[], |request| &request.questions)
-    }
-
-    /// Whether it asks for permission to use a tool.
-    pub fn is_permission(self) -> bool {
-        matches!(self, AnswerSubject::Waiting(ask) | AnswerSubject::Missed(ask) if ask.request.questions.is_empty())
-    }
-
-    /// Whether the answer is a decision that no agent waits for and no prompt delivers.
-    pub fn is_about_tests(self) -> bool {
-        matches!(self, AnswerSubject::Tests(_))
-    }
-
-    pub fn offer(self) -> Option<&'r Offer> {
-        self.ask().map(|ask| &ask.offer)
-    }
-
-    /// The rule that allows every request of this kind; `None` for tools that rules name individually.
-    pub fn whole_kind(self) -> Option<&'static str> {
-        match self.request()?.kind {
-            ToolKind::Shell => Some("Bash"),
-            ToolKind::Edit => Some("Edit"),
-            ToolKind::Read => Some("Read"),
-            ToolKind::Fetch => Some("WebFetch"),
-            ToolKind::Mcp | ToolKind::Other => None,
-        }
-    }
-
-    /// Whether the request was truncated.
-    pub fn is_cut(self) -> bool {
-        self.ask().is_some_and(|ask| ask.cut)
-    }
-
-    pub fn is_late(self) -> bool {
-        match self {
-            AnswerSubject::Waiting(_) => false,
-            AnswerSubject::Missed(_) | AnswerSubject::Tests(_) | AnswerSubject::Block(_) => true,
         }
     }
 }

@@ -19,7 +19,7 @@ mod ui;
 
 pub use agent_activity::{AgentActivity, Silence};
 pub use agent_text::AgentText;
-pub use answering::{AnswerBox, AnswerStep, AnswerSubject, ChoiceSelection, SettledMeanwhile, are_marked, choices};
+pub use answering::{AnswerBox, AnswerStep, ChoiceSelection, SettledMeanwhile, are_marked, choices};
 pub use asks::{AskList, ask_in_words, is_missed, listed, position, select};
 pub use background::background_at;
 pub use board::{BoardFocus, BoardLayout, BoardMode, BoardModel, BoardSpot};

@@ -15,7 +15,7 @@ use ratatui::layout::{Position, Rect};
 use crate::tui::{
     keys::KeyAction,
     model::{
-        AnswerBox, AnswerSubject, InputMode, Model, PageRow, ask_in_words, is_missed, listed, position, select, used_up,
+        AnswerBox, InputMode, Model, PageRow, ask_in_words, is_missed, listed, position, select, used_up,
     },
     order::ScreenOrder,
     pen::{Pen, flowed, shortened},
@@ -138,7 +138,7 @@ fn open(model: &mut Model) {
         return;
     };
     let (place, number) = (entry.place, entry.number.unwrap_or_default());
-    let subject = AnswerSubject::find(&model.run, number).filter(|_| model.ui.replay.is_none());
+    let subject = model.run.open_ask(number).filter(|_| model.ui.replay.is_none());
     let Some(subject) = subject else {
         model.ui.asks.reading = Some(place);
         return;
