@@ -168,20 +168,7 @@ impl StopReason {
     }
 
     pub fn kind(&self) -> EndKind {
-        match self {
-            StopReason::Done { .. } if self.lacks_proof() => EndKind::Unfinished,
-            StopReason::Done { .. } => EndKind::Good,
-            StopReason::AgentFailed { .. } | StopReason::Broken { .. } | StopReason::PlanInvalid { .. } => EndKind::Bad,
-            StopReason::LimitReached { .. }
-            | StopReason::BreakerOpen { .. }
-            | StopReason::Blocked { .. }
-            | StopReason::TaskLimitReached { .. }
-            | StopReason::Requested
-            | StopReason::Interrupted
-            | StopReason::Terminated
-            | StopReason::HungUp
-            | StopReason::Superseded => EndKind::Unfinished,
-        }
+        self.rating().0
     }
 
     /// Whether the user or a signal ended the run, so that the user need not be told.
@@ -207,18 +194,24 @@ impl StopReason {
 
     /// The exit code, as documented in `docs/reference/exit-codes.md` and `--help`.
     pub fn exit_code(&self) -> u8 {
+        self.rating().1
+    }
+
+    /// How the end is rated, and the exit code.
+    fn rating(&self) -> (EndKind, u8) {
         match self {
-            StopReason::Done { .. } if self.lacks_proof() => 9,
-            StopReason::Done { .. } => 0,
-            StopReason::AgentFailed { problem, .. } if problem.kind == ProblemKind::NotInstalled => 4,
-            StopReason::AgentFailed { .. } | StopReason::Broken { .. } | StopReason::Superseded => 1,
-            StopReason::PlanInvalid { .. } => 3,
-            StopReason::LimitReached { .. } => 6,
-            StopReason::BreakerOpen { .. } => 7,
-            StopReason::Blocked { .. } | StopReason::TaskLimitReached { .. } => 8,
-            StopReason::Requested | StopReason::Interrupted => 130,
-            StopReason::Terminated => 143,
-            StopReason::HungUp => 129,
+            StopReason::Done { .. } if self.lacks_proof() => (EndKind::Unfinished, 9),
+            StopReason::Done { .. } => (EndKind::Good, 0),
+            StopReason::AgentFailed { problem, .. } if problem.kind == ProblemKind::NotInstalled => (EndKind::Bad, 4),
+            StopReason::AgentFailed { .. } | StopReason::Broken { .. } => (EndKind::Bad, 1),
+            StopReason::PlanInvalid { .. } => (EndKind::Bad, 3),
+            StopReason::LimitReached { .. } => (EndKind::Unfinished, 6),
+            StopReason::BreakerOpen { .. } => (EndKind::Unfinished, 7),
+            StopReason::Blocked { .. } | StopReason::TaskLimitReached { .. } => (EndKind::Unfinished, 8),
+            StopReason::Requested | StopReason::Interrupted => (EndKind::Unfinished, 130),
+            StopReason::Terminated => (EndKind::Unfinished, 143),
+            StopReason::HungUp => (EndKind::Unfinished, 129),
+            StopReason::Superseded => (EndKind::Unfinished, 1),
         }
     }
 }
