@@ -5,7 +5,7 @@
 
 use ralph_core::{
     event::{BreakerState, ChannelKind, EndKind, PermissionMode, Proof, StopReason},
-    run::{GoalState, GoalStatus, Phase, SandboxState},
+    run::{GoalState, GoalStatus, Phase, RunView, SandboxState},
 };
 use ralph_text::one_line;
 use ralph_words::{
@@ -66,7 +66,7 @@ fn headline(model: &Model, area: Rect, pen: &mut Pen<'_>) {
         false => phase_word(&model.run, model.now_ms, |at_ms| model.clock(at_ms)),
     };
     let state = format!("{} {}", phase_sign(model, pen), one_line(&words));
-    let style = pen.theme.style(badge(model));
+    let style = pen.theme.style(look(&model.run).badge);
     let strong = style.add_modifier(Modifier::BOLD);
     pen.fill(area, style);
     let mut end = area.right().saturating_sub(1);
@@ -366,41 +366,61 @@ fn short_model<'m>(name: &'m str, adapter: &str) -> &'m str {
     rest.filter(|rest| !rest.is_empty()).unwrap_or(name)
 }
 
-/// The badge of the state. Green only for verified results.
-fn badge(model: &Model) -> TextRole {
-    match &model.run.phase {
-        Phase::Running { .. } if !model.run.permissions.pending.is_empty() => TextRole::AskingBadge,
-        Phase::Cancelling { .. } | Phase::Waiting { .. } | Phase::Paused => TextRole::WaitingBadge,
+/// How the phase of a run looks.
+struct PhaseLook {
+    badge: TextRole,
+    sign: PhaseSign,
+    /// The role of its words on a line of their own.
+    words: TextRole,
+}
+
+enum PhaseSign {
+    Spinner,
+    Wait,
+    Asks,
+    Good,
+    Bad,
+}
+
+/// The look of the present phase. Green only for verified results.
+fn look(run: &RunView) -> PhaseLook {
+    let (badge, sign, words) = match &run.phase {
+        Phase::Running { .. } if !run.permissions.pending.is_empty() => {
+            (TextRole::AskingBadge, PhaseSign::Spinner, TextRole::Wait)
+        }
+        Phase::Idle => (TextRole::BusyBadge, PhaseSign::Spinner, TextRole::Wait),
+        Phase::Preparing { .. } | Phase::Running { .. } | Phase::Settling { .. } | Phase::Verifying { .. } => {
+            (TextRole::BusyBadge, PhaseSign::Spinner, TextRole::Accent)
+        }
+        Phase::Cancelling { .. } => (TextRole::WaitingBadge, PhaseSign::Spinner, TextRole::Wait),
+        Phase::Waiting { .. } | Phase::Paused => (TextRole::WaitingBadge, PhaseSign::Wait, TextRole::Wait),
         Phase::Stopped { end } => match (&end.reason, end.reason.kind()) {
-            (StopReason::Blocked { .. }, _) => TextRole::AskingBadge,
+            (StopReason::Blocked { .. }, _) => (TextRole::AskingBadge, PhaseSign::Asks, TextRole::Wait),
             (
                 StopReason::Done {
                     proof: Proof::Nothing, ..
                 },
                 _,
             )
-            | (_, EndKind::Unfinished) => TextRole::WaitingBadge,
-            (_, EndKind::Good) => TextRole::DoneBadge,
-            (_, EndKind::Bad) => TextRole::FailedBadge,
+            | (_, EndKind::Unfinished) => (TextRole::WaitingBadge, PhaseSign::Wait, TextRole::Wait),
+            (_, EndKind::Good) => (TextRole::DoneBadge, PhaseSign::Good, TextRole::Good),
+            (_, EndKind::Bad) => (TextRole::FailedBadge, PhaseSign::Bad, TextRole::Bad),
         },
-        _ => TextRole::BusyBadge,
-    }
+    };
+    PhaseLook { badge, sign, words }
 }
 
 pub(super) fn phase_sign(model: &Model, pen: &Pen<'_>) -> &'static str {
     let glyphs = pen.theme.glyphs;
-    match &model.run.phase {
-        Phase::Waiting { .. } | Phase::Paused => glyphs.wait,
-        Phase::Stopped { end } => match end.reason.kind() {
-            _ if matches!(end.reason, StopReason::Blocked { .. }) => "?",
-            _ if badge(model) == TextRole::WaitingBadge => glyphs.wait,
-            EndKind::Good => glyphs.good,
-            EndKind::Bad | EndKind::Unfinished => glyphs.bad,
-        },
-        _ => {
+    match look(&model.run).sign {
+        PhaseSign::Spinner => {
             let seconds = usize::try_from(model.run.elapsed_ms(model.now_ms) / 1000).unwrap_or(0);
             glyphs.spinner[seconds % glyphs.spinner.len()]
         }
+        PhaseSign::Wait => glyphs.wait,
+        PhaseSign::Asks => "?",
+        PhaseSign::Good => glyphs.good,
+        PhaseSign::Bad => glyphs.bad,
     }
 }
 
@@ -412,25 +432,9 @@ pub(super) fn phase_in_words(model: &Model) -> (String, TextRole) {
     )
 }
 
-/// Adds the role to the words: green only for verified results.
+/// Adds the role to the words.
 fn worded(model: &Model, words: String) -> (String, TextRole) {
-    let role = match &model.run.phase {
-        Phase::Running { .. } if !model.run.permissions.pending.is_empty() => TextRole::Wait,
-        Phase::Idle | Phase::Cancelling { .. } | Phase::Waiting { .. } | Phase::Paused => TextRole::Wait,
-        Phase::Stopped { end } => match (&end.reason, end.reason.kind()) {
-            (
-                StopReason::Done {
-                    proof: Proof::Nothing, ..
-                },
-                _,
-            )
-            | (_, EndKind::Unfinished) => TextRole::Wait,
-            (_, EndKind::Good) => TextRole::Good,
-            (_, EndKind::Bad) => TextRole::Bad,
-        },
-        _ => TextRole::Accent,
-    };
-    (one_line(&words), role)
+    (one_line(&words), look(&model.run).words)
 }
 
 /// An estimated duration, rounded to a suitable precision.
@@ -550,7 +554,7 @@ mod tests {
             (done(Proof::Tests), TextRole::DoneBadge),
         ] {
             let model = model(80, 24, [running(), after.clone()].concat());
-            assert_eq!(badge(&model), expected, "{after:?}");
+            assert_eq!(look(&model.run).badge, expected, "{after:?}");
             let is_good = drawn(&model)[0].contains('✔');
             assert_eq!(is_good, expected == TextRole::DoneBadge, "{after:?}");
         }
