@@ -1,10 +1,10 @@
-//! The screen of a batch: its frame loop.
+//! The screen of a batch: takes its news into the model, and carries out the model's orders.
 //!
 //! A run is opened in another ralph process, to which the terminal is lent as it is to an editor. So it has the same
 //! screen as `ralph attach`, and a failure there does not break the board.
 
 use std::{
-    io::{self, Write},
+    io,
     process::Command,
     sync::{
         Arc,
@@ -19,27 +19,24 @@ use ralph_plan::batch::PlanName;
 use ralph_system::{files, os::now_ms};
 use ralph_text::{one_line, sanitized};
 use ralph_words::Tone;
-use ratatui::layout::Rect;
 
 use crate::board::Board;
 
 use super::{
     ScreenError, ScreenExit,
-    frame_loop::utc_offset_s,
-    inputs::{Mailbox, ScreenInput},
     model::BoardModel,
     order::{BoardOrder, ScreenEvent},
-    screen_terminal::{FrameBytes, FrameTerminal, ScreenTerminal, draw_frame, frame_terminal},
+    run_screen::utc_offset_s,
+    screen_loop::{self, FrameStep, LoopScreen, SourceState, receive},
+    screen_terminal::ScreenTerminal,
     spawn::spawn_or_run,
     terminal,
-    terminal_ownership::{StopsGroup, TerminalOwnership, run_in_foreground},
+    terminal_ownership::{StopsGroup, run_in_foreground},
     theme::Theme,
     update::{take_board, update_board},
     view,
 };
 
-/// Minimum time between two frames.
-const FRAME: Duration = Duration::from_millis(33);
 /// Redraw interval for running clocks.
 const TICK: Duration = Duration::from_secs(1);
 /// Size limit of the error output of a ralph that could not show a run.
@@ -101,142 +98,121 @@ pub fn run(
 ) -> Result<(ScreenExit, Board), ScreenError> {
     let wake = sender.clone();
     let wake = Box::new(move || _ = wake.send(BoardNews::Mail));
-    let ScreenTerminal {
-        mailbox,
-        arrivals,
-        size,
-        first_frame,
-        ownership,
-    } = ScreenTerminal::take(wake, &setup.theme, setup.mouse)?;
-    let mut model = BoardModel::new(first, size, now_ms());
+    let taken = ScreenTerminal::take(wake, setup.theme, setup.mouse)?;
+    let mut model = BoardModel::new(first, taken.size, now_ms());
     model.mouse = setup.mouse;
     model.utc_offset_s = utc_offset_s();
-    let frame = FrameBytes::default();
-    let shown = frame_terminal(&frame, size).map_err(ScreenError::Terminal)?;
-    let result = BoardLoop {
+    let mut screen = BoardScreen {
         setup,
         model,
         sender,
         news,
-        mailbox,
-        arrivals,
-        terminal: shown,
-        frame,
-        ownership,
-        away: false,
-        dirty: true,
-        due: first_frame,
-        title: String::new(),
+        terminal: taken,
         signalled: None,
-    }
-    .run();
+    };
+    let left = screen_loop::run(&mut screen);
     terminal::give_back();
-    result.map_err(ScreenError::Terminal)
+    Ok((left.map_err(ScreenError::Terminal)?, screen.model.board))
 }
 
-struct BoardLoop {
+struct BoardScreen {
     setup: BoardSetup,
     model: BoardModel,
     sender: Sender<BoardNews>,
     news: Receiver<BoardNews>,
-    mailbox: Mailbox,
-    arrivals: Receiver<ScreenInput>,
-    terminal: FrameTerminal,
-    frame: FrameBytes,
-    ownership: TerminalOwnership,
-    /// Whether another ralph has the terminal.
-    away: bool,
-    dirty: bool,
-    /// The earliest time of the next frame.
-    due: Instant,
-    title: String,
+    terminal: ScreenTerminal,
     /// The signal that stopped the batch, if any; the board then closes at the end without waiting for the user.
     signalled: Option<RequestedBy>,
 }
 
-impl BoardLoop {
-    fn run(mut self) -> io::Result<(ScreenExit, Board)> {
-        loop {
-            if let Some(left) = self.turn()? {
-                return Ok((left, self.model.board));
-            }
-        }
+impl LoopScreen for BoardScreen {
+    fn terminal(&mut self) -> &mut ScreenTerminal {
+        &mut self.terminal
     }
 
-    fn turn(&mut self) -> io::Result<Option<ScreenExit>> {
-        if self.dirty && !self.away && self.due <= Instant::now() {
-            self.draw()?;
-        }
-        let wait = match (self.dirty, self.away) {
-            (true, false) => self.due.saturating_duration_since(Instant::now()),
-            (_, _) => TICK,
-        };
-        match self.news.recv_timeout(wait) {
+    fn source(&self) -> SourceState {
+        SourceState::Open
+    }
+
+    fn poll(&mut self, deadline: Option<Instant>) -> io::Result<FrameStep> {
+        match receive(&self.news, deadline) {
             Ok(BoardNews::Board(board)) => {
                 take_board(&mut self.model, *board);
-                self.dirty = true;
+                self.terminal.dirty = true;
                 self.open_first();
                 if let Some(by) = self.signalled.filter(|_| self.model.board.is_over()) {
-                    return Ok(Some(ScreenExit::Signalled(by)));
+                    return Ok(FrameStep::Leave(ScreenExit::Signalled(by)));
                 }
             }
             Ok(BoardNews::Refused(why)) => self.tell(Tone::Bad, &why),
-            Ok(BoardNews::Mail) => {
-                while let Ok(arrived) = self.arrivals.try_recv() {
-                    if let Some(left) = self.take(arrived)? {
-                        return Ok(Some(left));
-                    }
-                }
-            }
-            Err(RecvTimeoutError::Timeout) => self.dirty = true,
+            Ok(BoardNews::Mail) => {}
+            Err(RecvTimeoutError::Timeout) => self.pass_time(),
             // Cannot happen: `self` holds a sender.
-            Err(RecvTimeoutError::Disconnected) => return Ok(Some(ScreenExit::Over)),
+            Err(RecvTimeoutError::Disconnected) => return Ok(FrameStep::Leave(ScreenExit::Over)),
         }
-        Ok(None)
+        Ok(FrameStep::Next)
     }
 
-    fn take(&mut self, arrived: ScreenInput) -> io::Result<Option<ScreenExit>> {
-        match arrived {
-            // Typed ahead, and meant for the program that has the terminal now.
-            ScreenInput::Ui(ScreenEvent::Input(input)) if self.away && !matches!(input, Input::Resize(..)) => {}
-            ScreenInput::Ui(ScreenEvent::Input(input)) => {
-                self.model.advance(now_ms());
-                self.dirty = true;
-                self.setup.opens_run &= matches!(input, Input::Resize(..));
-                for order in update_board(&mut self.model, input) {
-                    if let Some(left) = self.obey(order)? {
-                        return Ok(Some(left));
-                    }
-                }
-            }
-            ScreenInput::Background(found) => {
-                if let Some(background) = found {
-                    self.setup.theme = self.setup.theme.on(background);
-                }
-                (self.due, self.dirty) = (Instant::now(), true);
-            }
-            ScreenInput::Returned(failure) => {
-                terminal::take(self.setup.mouse)?;
-                self.ownership.take_back();
-                self.away = false;
-                if let Some(why) = failure {
-                    self.tell(Tone::Bad, &why);
-                }
-                self.redraw()?;
-            }
-            ScreenInput::Stop | ScreenInput::Continued if self.away => {}
-            ScreenInput::Stop => self.suspend()?,
-            ScreenInput::Continued => {
-                terminal::take(self.setup.mouse)?;
-                self.redraw()?;
-            }
-            ScreenInput::End(by) => return self.signal(by),
-            // The board shows no run.
-            ScreenInput::Ui(_) | ScreenInput::Recording { .. } | ScreenInput::Unfolded { .. } => {}
-        }
-        Ok(None)
+    fn next_tick(&mut self) -> Option<Instant> {
+        Some(self.terminal.drawn() + TICK)
     }
 
+    fn pass_time(&mut self) {
+        self.terminal.ticked = true;
+    }
+
+    fn apply(&mut self, event: ScreenEvent) -> io::Result<FrameStep> {
+        let ScreenEvent::Input(input) = event else {
+            // The result of a job of a run's screen.
+            return Ok(FrameStep::Next);
+        };
+        self.model.advance(now_ms());
+        self.terminal.dirty = true;
+        self.setup.opens_run &= matches!(input, Input::Resize(..));
+        let mut step = FrameStep::Next;
+        for order in update_board(&mut self.model, input) {
+            match self.obey(order) {
+                FrameStep::Next => {}
+                FrameStep::Leave(left) => return Ok(FrameStep::Leave(left)),
+                other @ (FrameStep::Redraw | FrameStep::Suspend) => step = other,
+            }
+        }
+        Ok(step)
+    }
+
+    /// A terminating signal in the process that started the batch stops the batch; the board waits for its end.
+    fn signalled(&mut self, by: RequestedBy) -> io::Result<FrameStep> {
+        let is_meant = match by {
+            RequestedBy::Interrupt | RequestedBy::Terminate => self.setup.started && !self.model.board.is_over(),
+            RequestedBy::Hangup | RequestedBy::User => false,
+        };
+        if !is_meant {
+            return Ok(FrameStep::Leave(ScreenExit::Signalled(by)));
+        }
+        self.signalled = Some(by);
+        Ok(self.obey(BoardOrder::Stop))
+    }
+
+    fn returned(&mut self, failure: Option<String>) {
+        if let Some(why) = failure {
+            self.tell(Tone::Bad, &why);
+        }
+    }
+
+    fn resize(&mut self, cols: u16, rows: u16) {
+        update_board(&mut self.model, Input::Resize(cols, rows));
+    }
+
+    fn draw(&mut self) -> io::Result<()> {
+        self.model.advance(now_ms());
+        let (model, title) = (&self.model, window_title(&self.model));
+        self.terminal.draw(&title, (model.cols, model.rows), |theme, frame| {
+            view::draw_board(model, theme, frame);
+        })
+    }
+}
+
+impl BoardScreen {
     /// Opens the run of the first plan if that is wanted and the run has begun.
     fn open_first(&mut self) {
         let first = self.model.board.plans.first();
@@ -247,7 +223,7 @@ impl BoardLoop {
         }
     }
 
-    fn obey(&mut self, order: BoardOrder) -> io::Result<Option<ScreenExit>> {
+    fn obey(&mut self, order: BoardOrder) -> FrameStep {
         match order {
             BoardOrder::Open(plan) => self.open(&plan),
             BoardOrder::Cancel(plan) => match self.setup.reach.cancel(&plan) {
@@ -263,25 +239,12 @@ impl BoardLoop {
                 (Err(why), _) => self.tell(Tone::Bad, &why),
             },
             BoardOrder::Answer { plan, command } => self.answer(plan, command),
-            BoardOrder::Redraw => self.redraw()?,
-            BoardOrder::Suspend => self.suspend()?,
-            BoardOrder::Detach => return Ok(Some(ScreenExit::Detached)),
-            BoardOrder::Leave => return Ok(Some(ScreenExit::Seen)),
+            BoardOrder::Redraw => return FrameStep::Redraw,
+            BoardOrder::Suspend => return FrameStep::Suspend,
+            BoardOrder::Detach => return FrameStep::Leave(ScreenExit::Detached),
+            BoardOrder::Leave => return FrameStep::Leave(ScreenExit::Seen),
         }
-        Ok(None)
-    }
-
-    /// A terminating signal in the process that started the batch stops the batch; the board waits for its end.
-    fn signal(&mut self, by: RequestedBy) -> io::Result<Option<ScreenExit>> {
-        let is_meant = match by {
-            RequestedBy::Interrupt | RequestedBy::Terminate => self.setup.started && !self.model.board.is_over(),
-            RequestedBy::Hangup | RequestedBy::User => false,
-        };
-        if !is_meant {
-            return Ok(Some(ScreenExit::Signalled(by)));
-        }
-        self.signalled = Some(by);
-        self.obey(BoardOrder::Stop)
+        FrameStep::Next
     }
 
     fn answer(&mut self, plan: PlanName, command: UserCommand) {
@@ -296,55 +259,14 @@ impl BoardLoop {
 
     /// Lends the terminal to a ralph that shows a plan's run.
     fn open(&mut self, plan: &PlanName) {
-        terminal::give_back();
-        self.away = true;
         let command = self.setup.reach.opening(plan);
-        let (ownership, mailbox) = (self.ownership.clone(), self.mailbox.clone());
-        spawn_or_run(move || {
-            let returned = ScreenInput::Returned(show(command, &ownership, &|| mailbox.stop_group()).err());
-            _ = mailbox.send(returned); // if the board is gone, the terminal has been given back
-        });
-    }
-
-    fn suspend(&mut self) -> io::Result<()> {
-        terminal::give_back();
-        self.mailbox.stop_group()?;
-        terminal::take(self.setup.mouse)?;
-        self.redraw()
-    }
-
-    fn redraw(&mut self) -> io::Result<()> {
-        let (cols, rows) = crossterm::terminal::size()?;
-        update_board(&mut self.model, Input::Resize(cols, rows));
-        self.terminal.resize(Rect::new(0, 0, cols, rows))?;
-        self.title.clear();
-        self.dirty = true;
-        Ok(())
+        self.terminal.lend(move |stop| show(command, stop));
     }
 
     fn tell(&mut self, tone: Tone, what: &str) {
         self.model.advance(now_ms());
         self.model.toast(tone, sanitized(what));
-        self.dirty = true;
-    }
-
-    fn draw(&mut self) -> io::Result<()> {
-        self.model.advance(now_ms());
-        let title = window_title(&self.model);
-        let title = self.setup.theme.spelled(&title).into_owned();
-        if title != self.title {
-            write!(self.frame, "\x1b]2;{title}\x07")?;
-            self.title = title;
-        }
-        let (model, theme) = (&self.model, &self.setup.theme);
-        draw_frame(&mut self.terminal, (model.cols, model.rows), |frame| {
-            view::draw_board(model, theme, frame);
-        })?;
-        let bytes = self.frame.take();
-        let bytes = self.setup.theme.encoded(bytes);
-        self.due = Instant::now() + FRAME;
-        self.dirty = false;
-        terminal::write_all(&bytes)
+        self.terminal.dirty = true;
     }
 }
 
@@ -363,10 +285,7 @@ fn window_title(model: &BoardModel) -> String {
 }
 
 /// Runs a ralph in the foreground. The error is its own message, if it could not show the run.
-fn show(mut command: Command, ownership: &TerminalOwnership, stop: StopsGroup<'_>) -> Result<(), String> {
-    ownership
-        .stop_key_reader()
-        .map_err(|error| format!("the terminal cannot be handed over: {error}"))?;
+fn show(mut command: Command, stop: StopsGroup<'_>) -> Result<(), String> {
     let said = tempfile::NamedTempFile::new().map_err(|error| format!("no temporary file: {error}"))?;
     let stderr = said.reopen().map_err(|error| format!("no temporary file: {error}"))?;
     let status =

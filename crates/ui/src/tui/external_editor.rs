@@ -9,11 +9,7 @@ use std::{
 
 use tempfile::TempPath;
 
-use super::{
-    inputs::{Mailbox, ScreenInput},
-    spawn::spawn_or_run,
-    terminal_ownership::{StopsGroup, TerminalOwnership, run_in_foreground},
-};
+use super::terminal_ownership::{StopsGroup, run_in_foreground};
 
 /// Variables that name an editor, in order, and the programs to try if none is set.
 const EDITORS: ([&str; 2], [&str; 2]) = (["VISUAL", "EDITOR"], ["vi", "nano"]);
@@ -39,50 +35,15 @@ impl EditorDocument {
         Ok(Self::Temporary(file.into_temp_path()))
     }
 
-    fn path(&self) -> &Path {
-        match self {
-            Self::Real(path) => path,
-            Self::Temporary(path) => path,
-        }
-    }
-}
-
-/// The handover of the terminal to an editor.
-pub(super) struct EditorHandover {
-    ownership: TerminalOwnership,
-    /// The open file. Not owned by the editor's thread: if the screen is closed meanwhile, the file must still be
-    /// deleted.
-    document: Option<EditorDocument>,
-}
-
-impl EditorHandover {
-    pub(super) fn new(ownership: TerminalOwnership) -> Self {
-        Self {
-            ownership,
-            document: None,
-        }
-    }
-
-    pub(super) fn is_open(&self) -> bool {
-        self.document.is_some()
-    }
-
-    /// Opens a document on a new thread, which sends [`ScreenInput::Returned`] at the end.
-    pub(super) fn begin(&mut self, document: EditorDocument, mailbox: Mailbox) {
-        let ownership = self.ownership.clone();
-        let path = document.path().to_owned();
-        let program = program(matches!(document, EditorDocument::Real(_)));
-        self.document = Some(document);
-        spawn_or_run(move || {
-            let returned = ScreenInput::Returned(run(&program, &path, &ownership, &|| mailbox.stop_group()).err());
-            _ = mailbox.send(returned); // if the screen is gone, the terminal has been given back
-        });
-    }
-
-    /// Takes the terminal back. Returns whether a real file was open.
-    pub(super) fn end(&mut self) -> bool {
-        self.ownership.take_back();
-        matches!(self.document.take(), Some(EditorDocument::Real(_)))
+    /// Returns what opens the file in the foreground and waits. It does not own the file: if the screen is closed
+    /// meanwhile, a temporary one must still be deleted.
+    pub(super) fn opener(&self) -> impl FnOnce(StopsGroup<'_>) -> Result<(), String> + Send + use<> {
+        let (edits, path) = match self {
+            Self::Real(path) => (true, path.clone()),
+            Self::Temporary(path) => (false, path.to_path_buf()),
+        };
+        let program = program(edits);
+        move |stop| run(&program, &path, stop)
     }
 }
 
@@ -103,10 +64,7 @@ fn program(edits: bool) -> String {
 }
 
 /// Runs `program` in the foreground. The error is a sentence.
-fn run(program: &str, path: &Path, ownership: &TerminalOwnership, stop: StopsGroup<'_>) -> Result<(), String> {
-    ownership
-        .stop_key_reader()
-        .map_err(|error| format!("no editor: {error}"))?;
+fn run(program: &str, path: &Path, stop: StopsGroup<'_>) -> Result<(), String> {
     // Run by a shell, since the variable may contain arguments, as with git.
     let line = format!("{program} \"$1\"");
     match run_in_foreground(Command::new("sh").args(["-c", &line, "sh"]).arg(path), stop) {

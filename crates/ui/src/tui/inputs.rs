@@ -37,16 +37,7 @@ const REST_OF_ANSWER: Duration = Duration::from_millis(50);
 /// An input of the screen.
 pub(super) enum ScreenInput {
     Ui(ScreenEvent),
-    /// A recording was read.
-    Recording {
-        iteration: u32,
-        screen: Result<Box<Screen>, String>,
-    },
-    /// An overlay was rendered.
-    Unfolded {
-        overlay: Overlay,
-        screen: Result<Box<Screen>, String>,
-    },
+    Rendered(RenderedTerminal),
     /// The terminal's background; `None` if the terminal did not answer in time.
     Background(Option<BackgroundColour>),
     /// The program to which the terminal was lent has ended, with its error, if any.
@@ -57,6 +48,18 @@ pub(super) enum ScreenInput {
     Continued,
     /// A terminating signal.
     End(RequestedBy),
+}
+
+/// A terminal that a job has rendered, or why not.
+pub(super) enum RenderedTerminal {
+    Recording {
+        iteration: u32,
+        screen: Result<Box<Screen>, String>,
+    },
+    Overlay {
+        overlay: Overlay,
+        screen: Result<Box<Screen>, String>,
+    },
 }
 
 /// Sends input to the screen and wakes it.

@@ -10,7 +10,7 @@ use ralph_system::proc::Size;
 
 use super::{
     CommitSource, DiffRequest, PatchSource, Recordings, Restorer, Setup, Unfolder, cast,
-    inputs::{Mailbox, ScreenInput},
+    inputs::{Mailbox, RenderedTerminal, ScreenInput},
     model::{DiffState, Model, Overlay, Pane},
     order::{RestoreTarget, ScreenEvent},
     patch::Patch,
@@ -111,7 +111,8 @@ impl Jobs {
                         .map(Box::new)
                         .ok_or_else(|| format!("{}: not a recording", path.display()))
                 });
-            _ = mailbox.send(ScreenInput::Recording { iteration, screen }); // the screen may be gone
+            let rendered = RenderedTerminal::Recording { iteration, screen };
+            _ = mailbox.send(ScreenInput::Rendered(rendered)); // the screen may be gone
         });
     }
 
@@ -125,7 +126,8 @@ impl Jobs {
         spawn_or_run(move || {
             let text = unfolder(&overlay, pane.cols);
             let screen = text.map(|text| Box::new(screens::finished_transcript(&text, pane)));
-            _ = mailbox.send(ScreenInput::Unfolded { overlay, screen }); // the screen may be gone
+            let rendered = RenderedTerminal::Overlay { overlay, screen };
+            _ = mailbox.send(ScreenInput::Rendered(rendered)); // the screen may be gone
         });
     }
 

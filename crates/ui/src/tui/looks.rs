@@ -8,7 +8,7 @@ use ralph_system::files;
 use ralph_words::Tone;
 use serde::{Deserialize, Serialize};
 
-use super::{Setup, model::Model, notify::NotifyChannel, terminal, theme::Palette};
+use super::{Setup, model::Model, notify::NotifyChannel, screen_terminal::ScreenTerminal, terminal, theme::Palette};
 
 /// Maximum size of the file.
 const CAP_BYTES: u64 = 64 * 1024;
@@ -72,18 +72,23 @@ pub(super) fn notifies(setup: &Setup) -> Option<bool> {
     }
 }
 
-/// Changes how the screen looks, and remembers it for later ones.
-pub(super) fn apply(change: LookChange, setup: &mut Setup, model: &mut Model) -> io::Result<()> {
+/// Changes how the screen looks, and remembers it for later ones in the file `stored`.
+pub(super) fn apply(
+    change: LookChange,
+    stored: Option<&Path>,
+    screen: &mut ScreenTerminal,
+    model: &mut Model,
+) -> io::Result<()> {
     match change {
-        LookChange::Theme(palette) => setup.theme = setup.theme.with_palette(palette),
-        LookChange::Ascii(ascii) => setup.theme = setup.theme.with_ascii(ascii),
+        LookChange::Theme(palette) => screen.theme = screen.theme.with_palette(palette),
+        LookChange::Ascii(ascii) => screen.theme = screen.theme.with_ascii(ascii),
         LookChange::Mouse(mouse) => {
-            (setup.mouse, model.ui.mouse) = (mouse, mouse);
+            (screen.mouse, model.ui.mouse) = (mouse, mouse);
             terminal::report_mouse(mouse)?;
         }
         LookChange::Notify(notify) => model.ui.notifies = Some(notify),
     }
-    if let Some(path) = &setup.looks
+    if let Some(path) = stored
         && let Err(error) = Looks::remember(path, change)
     {
         let text = format!("this is not remembered: {error}");

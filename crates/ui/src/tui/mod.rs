@@ -1,8 +1,8 @@
 //! The screen: the interactive view of a run.
 //!
 //! [`model`] is the fold of the records and of the user's input (`update`), and `view` draws it; all three are pure.
-//! `frame_loop` is the thread around them: it owns the terminal's cells and draws only after a change, at most every 33
-//! ms. Keys are checked between slices of output, so that a flood does not delay them.
+//! `run_screen` is the thread around them, and `board` that of a batch; both run in `screen_loop`. Keys are checked
+//! between slices of output, so that a flood does not delay them.
 
 mod append_only;
 mod background;
@@ -12,7 +12,6 @@ mod cast;
 mod clipboard;
 mod editor;
 mod external_editor;
-mod frame_loop;
 mod hints;
 mod inputs;
 mod jobs;
@@ -29,6 +28,8 @@ pub mod patch;
 mod pen;
 mod player;
 mod request;
+mod run_screen;
+mod screen_loop;
 mod screen_terminal;
 mod screens;
 mod search_query;
@@ -53,13 +54,14 @@ use ralph_core::{
 };
 use ralph_system::proc::Size;
 
-pub use frame_loop::{ScreenExit, run};
 pub use layout::ScreenLayout;
 pub use model::{IterationCommits, Overlay, more};
 pub use notify::{NotifyChannel, shows_progress};
 pub use notify::{Reason, bytes as notification_bytes, reason};
 pub use order::RestoreTarget;
 pub use player::Player;
+pub use run_screen::run;
+pub use screen_loop::ScreenExit;
 pub use screen_terminal::ScreenError;
 pub use source::{EventSource, PastRecords, WakeCallback};
 

@@ -1,9 +1,8 @@
-//! The frame loop.
+//! The screen of a run: takes records and output into the model, and carries out the model's orders.
 
 use std::{
     cell::RefCell,
     io::{self, Write},
-    sync::mpsc::{Receiver, RecvTimeoutError},
     time::{Duration, Instant},
 };
 
@@ -14,22 +13,22 @@ use ralph_state::control::frames::{PollResult, UiEvent};
 use ralph_system::proc::{Size, screen::Screen};
 use ralph_text::sanitized;
 use ralph_words::{Tone, short_duration};
-use ratatui::layout::Rect;
 
 use super::{
     AfterSignal, Setup,
     boxes::show_question,
     clipboard::{Clip, KeptEnd},
     editor::Recall,
-    external_editor::{EditorDocument, EditorHandover},
-    inputs::{Mailbox, ScreenInput},
+    external_editor::EditorDocument,
+    inputs::RenderedTerminal,
     jobs::Jobs,
     looks, memory,
     model::{CopyPortion, InputMode, Model, Pane},
     notify::{self, NotifyChannel, Progress},
     order::{EditTarget, MatchTarget, ScreenEvent, ScreenOrder, Scroll},
     panes::{refresh_report, show_end},
-    screen_terminal::{FrameBytes, FrameTerminal, ScreenError, ScreenTerminal, draw_frame, frame_terminal},
+    screen_loop::{self, FrameStep, LoopScreen, ScreenExit, SourceState},
+    screen_terminal::{ScreenError, ScreenTerminal},
     screens::LiveScreen,
     search_query::{LineMatch, SearchQuery},
     source::EventSource,
@@ -40,25 +39,8 @@ use super::{
     view::{self, KeptCells, ShownTerminals},
 };
 
-/// Minimum time between two frames, and after a key press, to which the user expects a quick response.
-const FRAME: Duration = Duration::from_millis(33);
-const KEY_FRAME: Duration = Duration::from_millis(8);
 /// Bytes of output processed between two checks for keys.
 const SLICE_BYTES: usize = 16 * 1024;
-
-/// Why a screen closed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ScreenExit {
-    /// The event source has ended.
-    Over,
-    /// The user has acknowledged the end.
-    Seen,
-    /// The user left a run that goes on.
-    Detached,
-    /// The user wants to continue a finished run with a raised limit.
-    Continued,
-    Signalled(RequestedBy),
-}
 
 /// Shows a run until it is over and acknowledged, or until the user leaves. Returns which.
 ///
@@ -67,42 +49,25 @@ pub enum ScreenExit {
 /// # Errors
 /// [`ScreenError`] if the terminal cannot be used, or fails later.
 pub fn run(setup: Setup, source: &mut dyn EventSource) -> Result<ScreenExit, ScreenError> {
-    let taken = ScreenTerminal::take(source.waker(), &setup.theme, setup.mouse)?;
-    let result = FrameLoop::new(setup, source, taken).and_then(FrameLoop::run);
+    let terminal = ScreenTerminal::take(source.waker(), setup.theme, setup.mouse)?;
+    let result = screen_loop::run(&mut RunScreen::new(setup, source, terminal));
     terminal::give_back();
     result.map_err(ScreenError::Terminal)
 }
 
-/// Whether the loop continues.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum FrameStep {
-    Next,
-    Leave(ScreenExit),
-}
-
-struct FrameLoop<'a> {
+struct RunScreen<'a> {
     setup: Setup,
     source: &'a mut dyn EventSource,
-    mailbox: Mailbox,
-    arrivals: Receiver<ScreenInput>,
+    terminal: ScreenTerminal,
     model: Model,
     live: LiveScreen,
     played: Option<Box<Screen>>,
-    terminal: FrameTerminal,
-    frame: FrameBytes,
     /// Output that was received but not processed yet.
     pending: Vec<u8>,
     /// Bytes of `pending` already processed.
     processed: usize,
-    dirty: bool,
-    /// Whether a shown clock has moved since the last frame.
-    ticked: bool,
     /// The terminal's cells in the last frame, and the count of changes at which they were drawn.
     kept: (u64, RefCell<Option<KeptCells>>),
-    /// Whether a key was pressed since the last frame.
-    pressed: bool,
-    /// The time of the last frame.
-    drawn: Instant,
     /// A search through the shown terminal.
     finder: Option<(Pane, TerminalSearch)>,
     /// Counts changes of terminal rows.
@@ -110,8 +75,8 @@ struct FrameLoop<'a> {
     /// Whether the source has ended.
     over: bool,
     jobs: Jobs,
-    handover: EditorHandover,
-    title: String,
+    /// The document in the user's editor, if one is open.
+    edited: Option<EditorDocument>,
     progress: Progress,
     pane: Size,
     /// The size that the loop was told for the agent's terminal.
@@ -120,23 +85,14 @@ struct FrameLoop<'a> {
     recorded: Option<Size>,
 }
 
-impl<'a> FrameLoop<'a> {
-    fn new(setup: Setup, source: &'a mut dyn EventSource, taken: ScreenTerminal) -> io::Result<Self> {
-        let ScreenTerminal {
-            mailbox,
-            arrivals,
-            size: (cols, rows),
-            first_frame,
-            ownership,
-        } = taken;
-        let frame = FrameBytes::default();
-        let terminal = frame_terminal(&frame, (cols, rows))?;
+impl<'a> RunScreen<'a> {
+    fn new(setup: Setup, source: &'a mut dyn EventSource, terminal: ScreenTerminal) -> Self {
         let mut model = Model {
             utc_offset_s: utc_offset_s(),
             now_ms: source.now_ms(),
             ..Model::default()
         };
-        (model.ui.cols, model.ui.rows) = (cols, rows);
+        (model.ui.cols, model.ui.rows) = terminal.size;
         model.ui.mouse = setup.mouse;
         model.ui.notifies = looks::notifies(&setup);
         model.ui.replay = source.replay();
@@ -150,200 +106,46 @@ impl<'a> FrameLoop<'a> {
         model.ui.toast = None;
         show_end(&mut model);
         let pane = model.pane();
-        let jobs = Jobs::new(&setup, mailbox.clone());
-        let mut frames = Self {
+        let jobs = Jobs::new(&setup, terminal.mailbox.clone());
+        let mut screen = Self {
             live: LiveScreen::new(pane, model.ui.transcript),
             setup,
             source,
-            mailbox,
-            arrivals,
+            terminal,
             model,
             played: None,
-            terminal,
-            frame,
             pending: Vec::new(),
             processed: 0,
-            dirty: true,
-            ticked: false,
             kept: (0, RefCell::default()),
-            pressed: false,
-            drawn: first_frame.checked_sub(FRAME).unwrap_or(first_frame),
             finder: None,
             version: 0,
             over: false,
             jobs,
-            handover: EditorHandover::new(ownership),
-            title: String::new(),
+            edited: None,
             progress: Progress::None,
             pane,
             agent_size: None,
             recorded: None,
         };
-        frames.fit();
-        Ok(frames)
-    }
-
-    fn run(mut self) -> io::Result<ScreenExit> {
-        loop {
-            if let FrameStep::Leave(left) = self.turn()? {
-                return Ok(left);
-            }
-        }
-    }
-
-    fn turn(&mut self) -> io::Result<FrameStep> {
-        while let Ok(arrived) = self.arrivals.try_recv() {
-            let turn = self.take(arrived)?;
-            if turn != FrameStep::Next {
-                return Ok(turn);
-            }
-        }
-        let now = Instant::now();
-        if (self.dirty || self.ticked) && self.due() <= now && !self.handover.is_open() {
-            self.draw()?;
-        }
-        if self.processed < self.pending.len() {
-            self.process_slice();
-            return Ok(FrameStep::Next);
-        }
-        let deadline = self.deadline();
-        if self.over {
-            return self.wait_for_user(deadline);
-        }
-        match self.source.poll(deadline) {
-            PollResult::Event(event) => return Ok(self.take_event(event)),
-            PollResult::Woken => {
-                self.take_refusals();
-                self.pass_time();
-            }
-            PollResult::Over => {
-                self.over = true;
-                // A replay stays open. A run's loop stays until its end was acknowledged.
-                if self.model.ui.replay.is_none() && !self.handover.is_open() {
-                    return Ok(FrameStep::Leave(ScreenExit::Over));
-                }
-            }
-        }
-        Ok(FrameStep::Next)
-    }
-
-    /// The earliest time of the next frame.
-    fn due(&self) -> Instant {
-        self.drawn + if self.pressed { KEY_FRAME } else { FRAME }
-    }
-
-    /// The time of the next redraw if no message arrives.
-    fn deadline(&self) -> Option<Instant> {
-        if self.handover.is_open() {
-            return None;
-        }
-        if self.dirty || self.ticked {
-            return Some(self.due());
-        }
-        let paused = self.model.ui.replay.is_some_and(|replay| replay.paused || replay.over);
-        let next_ms = self.model.next_change_ms().filter(|_| !paused)?;
-        let speed = self.model.ui.replay.map_or(1.0, |replay| replay.speed);
-        let wait_ms = next_ms.saturating_sub(self.source.now_ms());
-        Some(Instant::now() + Duration::from_millis(wait_ms).div_f64(speed))
+        screen.fit();
+        screen
     }
 
     fn take_refusals(&mut self) {
         while let Some(why) = self.source.refusal() {
             self.model.ui.toast(Tone::Bad, sanitized(&why), self.source.now_ms());
-            self.dirty = true;
+            self.terminal.dirty = true;
         }
     }
 
-    fn pass_time(&mut self) {
-        let change = self.model.next_change_ms();
-        self.model.advance(self.source.now_ms());
-        self.ticked |= change.is_some_and(|change| change <= self.model.now_ms);
-    }
-
-    /// Waits for input after the source has ended.
-    fn wait_for_user(&mut self, deadline: Option<Instant>) -> io::Result<FrameStep> {
-        let wait = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        let arrived = match wait {
-            Some(wait) => self.arrivals.recv_timeout(wait),
-            None => self.arrivals.recv().map_err(|_| RecvTimeoutError::Disconnected),
-        };
-        match arrived {
-            Ok(arrived) => self.take(arrived),
-            Err(RecvTimeoutError::Timeout) => {
-                self.pass_time();
-                Ok(FrameStep::Next)
-            }
-            Err(RecvTimeoutError::Disconnected) => Ok(FrameStep::Leave(ScreenExit::Over)),
-        }
-    }
-
-    fn take(&mut self, arrived: ScreenInput) -> io::Result<FrameStep> {
-        match arrived {
-            // Typed ahead, and meant for the program that has the terminal now.
-            ScreenInput::Ui(ScreenEvent::Input(input))
-                if self.handover.is_open() && !matches!(input, Input::Resize(..)) =>
-            {
-                Ok(FrameStep::Next)
-            }
-            ScreenInput::Ui(event) => {
-                self.pressed |= matches!(event, ScreenEvent::Input(_));
-                if matches!(event, ScreenEvent::DiffLoaded { .. }) {
-                    self.jobs.has_diffed();
-                }
-                self.model.now_ms = self.model.now_ms.max(self.source.now_ms());
-                self.apply(event)
-            }
-            ScreenInput::Recording { iteration, screen } => {
-                let open = self.model.ui.history.open.as_ref().map(|open| open.iteration);
-                let is_wanted = self.jobs.has_played(open.unwrap_or(iteration), self.pane);
-                // Closed meanwhile; something else may be shown.
-                let Some(wanted) = open else {
-                    return Ok(FrameStep::Next);
-                };
-                if !is_wanted {
-                    // Another iteration was opened meanwhile, or the width has changed.
-                    self.jobs.play(wanted, self.pane);
-                    return Ok(FrameStep::Next);
-                }
-                let result = screen.map(|screen| self.played = Some(screen));
-                self.finder = None;
-                self.apply(ScreenEvent::Played { iteration, result })
-            }
-            ScreenInput::Unfolded { overlay, screen } => {
-                let result = screen.map(|screen| self.played = Some(screen));
-                self.finder = None;
-                self.apply(ScreenEvent::Unfolded { overlay, result })
-            }
-            ScreenInput::Background(found) => {
-                if let Some(background) = found {
-                    self.setup.theme = self.setup.theme.on(background);
-                }
-                // Draw the first frame at once.
-                let now = Instant::now();
-                self.drawn = self.drawn.min(now.checked_sub(FRAME).unwrap_or(now));
-                self.dirty = true;
-                Ok(FrameStep::Next)
-            }
-            ScreenInput::Returned(failure) => self.take_back(failure),
-            // The program that has the terminal was stopped and continued.
-            ScreenInput::Stop | ScreenInput::Continued if self.handover.is_open() => Ok(FrameStep::Next),
-            ScreenInput::Stop => self.suspend(),
-            ScreenInput::Continued => {
-                // The terminal's settings may have changed while this process was stopped.
-                terminal::take(self.setup.mouse)?;
-                self.redraw()
-            }
-            ScreenInput::End(by) => Ok(self.signalled(by)),
-        }
-    }
-
-    fn apply(&mut self, event: ScreenEvent) -> io::Result<FrameStep> {
-        self.dirty = true;
-        break_on_request(&event);
+    fn update(&mut self, event: ScreenEvent) -> io::Result<FrameStep> {
+        self.terminal.dirty = true;
+        let mut step = FrameStep::Next;
         for order in update(&mut self.model, event) {
-            let turn = self.obey(order)?;
-            if turn != FrameStep::Next {
-                return Ok(turn);
+            match self.obey(order)? {
+                FrameStep::Next => {}
+                FrameStep::Leave(left) => return Ok(FrameStep::Leave(left)),
+                other @ (FrameStep::Redraw | FrameStep::Suspend) => step = other,
             }
         }
         // A search ends when its query is empty or no terminal is shown.
@@ -351,7 +153,7 @@ impl<'a> FrameLoop<'a> {
             self.finder = None;
         }
         self.fit();
-        Ok(FrameStep::Next)
+        Ok(step)
     }
 
     fn obey(&mut self, order: ScreenOrder) -> io::Result<FrameStep> {
@@ -368,7 +170,7 @@ impl<'a> FrameLoop<'a> {
             ScreenOrder::Scroll(scroll) => self.scroll(scroll),
             ScreenOrder::Find(wanted) => {
                 let found = self.find(wanted);
-                return self.apply(ScreenEvent::Searched { found });
+                return self.update(ScreenEvent::Searched { found });
             }
             ScreenOrder::LoadDiff => self.jobs.load_diff(&mut self.model),
             ScreenOrder::EndFind => self.end_find(),
@@ -386,11 +188,12 @@ impl<'a> FrameLoop<'a> {
                 self.model.ui.replay = self.source.replay();
             }
             ScreenOrder::Look(change) => {
-                looks::apply(change, &mut self.setup, &mut self.model)?;
-                return self.redraw();
+                let stored = self.setup.looks.as_deref();
+                looks::apply(change, stored, &mut self.terminal, &mut self.model)?;
+                return Ok(FrameStep::Redraw);
             }
-            ScreenOrder::Redraw => return self.redraw(),
-            ScreenOrder::Suspend => return self.suspend(),
+            ScreenOrder::Redraw => return Ok(FrameStep::Redraw),
+            ScreenOrder::Suspend => return Ok(FrameStep::Suspend),
             ScreenOrder::Detach => return Ok(FrameStep::Leave(ScreenExit::Detached)),
             ScreenOrder::Continue => return Ok(FrameStep::Leave(ScreenExit::Continued)),
             ScreenOrder::Leave => return Ok(FrameStep::Leave(ScreenExit::Seen)),
@@ -402,37 +205,6 @@ impl<'a> FrameLoop<'a> {
         if let Some(Err(why)) = asked {
             self.model.ui.toast(Tone::Bad, why, self.source.now_ms());
         }
-    }
-
-    fn signalled(&self, by: RequestedBy) -> FrameStep {
-        let after = match &self.setup.reach {
-            Some(reach) if !self.over => reach.signalled(by),
-            Some(_) | None => AfterSignal::Leaves,
-        };
-        match after {
-            AfterSignal::Stays => FrameStep::Next,
-            AfterSignal::Leaves => FrameStep::Leave(ScreenExit::Signalled(by)),
-        }
-    }
-
-    /// Gives the terminal back and stops this process until it is continued, like Ctrl-Z in a shell.
-    fn suspend(&mut self) -> io::Result<FrameStep> {
-        terminal::give_back();
-        // Stops the whole process group, as a terminal would. The agent has its own terminal and continues.
-        let since = Instant::now();
-        self.mailbox.stop_group()?;
-        terminal::take(self.setup.mouse)?;
-        let away = short_duration(u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX));
-        let meanwhile = match &self.setup.reach {
-            Some(reach) if reach.outlives_screen() => "; the run continued",
-            Some(_) => "; ralph was suspended, its agent continued",
-            None => "",
-        };
-        let now_ms = self.source.now_ms();
-        self.model
-            .ui
-            .toast(Tone::Note, format!("back after {away}{meanwhile}"), now_ms);
-        self.redraw()
     }
 
     /// Lends the terminal to the user's editor. Meanwhile events are processed but not drawn.
@@ -451,102 +223,29 @@ impl<'a> FrameLoop<'a> {
         };
         match document {
             Ok(document) => {
-                terminal::give_back();
-                self.handover.begin(document, self.mailbox.clone());
+                self.terminal.lend(document.opener());
+                self.edited = Some(document);
             }
             Err(error) => self.tell(Tone::Bad, &format!("no temporary file: {error}")),
         }
     }
 
-    /// Takes the terminal back from the editor, which may have failed.
-    fn take_back(&mut self, failure: Option<String>) -> io::Result<FrameStep> {
-        let is_left = self.over && self.model.ui.replay.is_none();
-        if !is_left {
-            terminal::take(self.setup.mouse)?;
-        }
-        let was_plan = self.handover.end();
-        if is_left {
-            return Ok(FrameStep::Leave(ScreenExit::Over));
-        }
-        match failure {
-            Some(why) => self.tell(Tone::Bad, &why),
-            None if was_plan && !self.model.run.is_over() => {
-                self.tell(Tone::Note, "changes to the plan apply from the next iteration");
-            }
-            None => {}
-        }
-        self.redraw()
-    }
-
     fn tell(&mut self, tone: Tone, what: &str) {
         self.model.ui.toast(tone, sanitized(what), self.source.now_ms());
-        self.dirty = true;
-    }
-
-    fn redraw(&mut self) -> io::Result<FrameStep> {
-        let (cols, rows) = crossterm::terminal::size()?;
-        (self.model.ui.cols, self.model.ui.rows) = (cols, rows);
-        self.fit();
-        // Not `clear`: it asks the terminal for the cursor position, and the answer would be read as keys.
-        self.terminal.resize(Rect::new(0, 0, cols, rows))?;
-        self.title.clear();
-        self.progress = Progress::None;
-        self.dirty = true;
-        Ok(FrameStep::Next)
-    }
-
-    fn draw(&mut self) -> io::Result<()> {
-        self.model.advance(self.source.now_ms());
-        self.jobs.list_commits(&self.model);
-        refresh_report(&mut self.model);
-        self.live.catch_up();
-        self.write_title()?;
-        self.write_progress()?;
-        let (version, kept) = &mut self.kept;
-        let only_ticked = !self.dirty && *version == self.version;
-        if !only_ticked {
-            (*version, *kept) = (self.version, RefCell::default());
-        }
-        let screens = ShownTerminals {
-            kept: only_ticked.then_some(&*kept),
-            live: self.live.screen(),
-            played: self.played.as_deref(),
-        };
-        let (model, theme) = (&self.model, &self.setup.theme);
-        let size = (model.ui.cols, model.ui.rows);
-        draw_frame(&mut self.terminal, size, |frame| {
-            view::draw(model, &screens, theme, frame);
-        })?;
-        let bytes = self.frame.take();
-        let bytes = self.setup.theme.encoded(bytes);
-        self.drawn = Instant::now();
-        (self.dirty, self.ticked) = (false, false);
-        self.pressed = false;
-        terminal::write_all(&bytes)
-    }
-
-    fn write_title(&mut self) -> io::Result<()> {
-        let title = view::window_title(&self.model);
-        let title = self.setup.theme.spelled(&title).into_owned();
-        if title == self.title {
-            return Ok(());
-        }
-        write!(self.frame, "\x1b]2;{title}\x07")?;
-        self.title = title;
-        Ok(())
+        self.terminal.dirty = true;
     }
 
     fn write_progress(&mut self) -> io::Result<()> {
         let progress = Progress::from_view(&self.model.run);
         if self.setup.shows_progress && progress != self.progress {
             terminal::shows_progress();
-            write!(self.frame, "{}", progress.sequence())?;
+            write!(self.terminal.frame, "{}", progress.sequence())?;
             self.progress = progress;
         }
         Ok(())
     }
 
-    fn take_event(&mut self, event: UiEvent) -> FrameStep {
+    fn take_event(&mut self, event: UiEvent) {
         match event {
             UiEvent::Record(record) => self.take_record(&record),
             UiEvent::Output(bytes) => {
@@ -557,18 +256,17 @@ impl<'a> FrameLoop<'a> {
                 self.recorded = Some(size);
                 self.live.resize(self.live_size());
                 self.version += 1;
-                self.dirty = true;
+                self.terminal.dirty = true;
             }
             UiEvent::Detail(detail) => {
                 self.model.tell(&detail);
-                self.dirty |= self.model.ui.pane == Pane::Log;
+                self.terminal.dirty |= self.model.ui.pane == Pane::Log;
             }
             UiEvent::Skipped { bytes } => {
                 self.model.ui.dropped_bytes += bytes;
-                self.dirty = true;
+                self.terminal.dirty = true;
             }
         }
-        FrameStep::Next
     }
 
     fn take_record(&mut self, record: &Record) {
@@ -579,7 +277,7 @@ impl<'a> FrameLoop<'a> {
         show_question(&mut self.model);
         show_end(&mut self.model);
         self.model.ui.replay = self.source.replay();
-        self.dirty = true;
+        self.terminal.dirty = true;
         self.fit();
         if let Event::IterationSettled { iteration, .. } = record.event
             && self.model.ui.pane == Pane::Diff
@@ -596,9 +294,8 @@ impl<'a> FrameLoop<'a> {
         if self.model.ui.notifies == Some(false) {
             return;
         }
-        // Written with the next frame, so that there is a single writer.
         let bytes = notify::bytes(&self.setup.notifier, &reason.text);
-        self.frame.push(&bytes);
+        self.terminal.frame.push(&bytes);
         if let NotifyChannel::Call(call) = &self.setup.notifier {
             call(reason);
         }
@@ -609,7 +306,7 @@ impl<'a> FrameLoop<'a> {
         self.live.process(&self.pending[self.processed..end]);
         self.processed = end;
         self.version += 1;
-        self.dirty |= self.model.ui.pane == Pane::Terminal;
+        self.terminal.dirty |= self.model.ui.pane == Pane::Terminal;
     }
 
     /// Rebuilds the model from `records` after a jump in a replay.
@@ -721,12 +418,11 @@ impl<'a> FrameLoop<'a> {
 
     fn copy(&mut self, text: &str, keep: KeptEnd) {
         let now_ms = self.source.now_ms();
-        self.dirty = true;
+        self.terminal.dirty = true;
         let Some(clip) = Clip::new(text, keep) else {
             return self.model.ui.toast(Tone::Note, "there is nothing to copy", now_ms);
         };
-        // Written with the next frame, so that there is a single writer.
-        self.frame.push(&clip.sequence());
+        self.terminal.frame.push(&clip.sequence());
         self.model.ui.toast(Tone::User, clip.in_words(), now_ms);
     }
 
@@ -762,6 +458,147 @@ impl<'a> FrameLoop<'a> {
         {
             *recall = Recall::new(texts);
         }
+    }
+}
+
+impl LoopScreen for RunScreen<'_> {
+    fn terminal(&mut self) -> &mut ScreenTerminal {
+        &mut self.terminal
+    }
+
+    fn source(&self) -> SourceState {
+        match (self.over, self.model.ui.replay) {
+            (false, _) => SourceState::Open,
+            // A replay stays open. A run's loop stays until its end was acknowledged.
+            (true, Some(_)) => SourceState::Ended,
+            (true, None) => SourceState::Closed,
+        }
+    }
+
+    fn poll(&mut self, deadline: Option<Instant>) -> io::Result<FrameStep> {
+        if self.processed < self.pending.len() {
+            self.process_slice();
+            return Ok(FrameStep::Next);
+        }
+        match self.source.poll(deadline) {
+            PollResult::Event(event) => self.take_event(event),
+            PollResult::Woken => {
+                self.take_refusals();
+                self.pass_time();
+            }
+            PollResult::Over => self.over = true,
+        }
+        Ok(FrameStep::Next)
+    }
+
+    fn next_tick(&mut self) -> Option<Instant> {
+        let paused = self.model.ui.replay.is_some_and(|replay| replay.paused || replay.over);
+        let next_ms = self.model.next_change_ms().filter(|_| !paused)?;
+        let speed = self.model.ui.replay.map_or(1.0, |replay| replay.speed);
+        let wait_ms = next_ms.saturating_sub(self.source.now_ms());
+        Some(Instant::now() + Duration::from_millis(wait_ms).div_f64(speed))
+    }
+
+    fn pass_time(&mut self) {
+        let change = self.model.next_change_ms();
+        self.model.advance(self.source.now_ms());
+        self.terminal.ticked |= change.is_some_and(|change| change <= self.model.now_ms);
+    }
+
+    fn apply(&mut self, event: ScreenEvent) -> io::Result<FrameStep> {
+        if matches!(event, ScreenEvent::DiffLoaded { .. }) {
+            self.jobs.has_diffed();
+        }
+        self.model.now_ms = self.model.now_ms.max(self.source.now_ms());
+        break_on_request(&event);
+        self.update(event)
+    }
+
+    fn take_rendered(&mut self, rendered: RenderedTerminal) -> io::Result<FrameStep> {
+        let event = match rendered {
+            RenderedTerminal::Recording { iteration, screen } => {
+                let open = self.model.ui.history.open.as_ref().map(|open| open.iteration);
+                let is_wanted = self.jobs.has_played(open.unwrap_or(iteration), self.pane);
+                // Closed meanwhile; something else may be shown.
+                let Some(wanted) = open else {
+                    return Ok(FrameStep::Next);
+                };
+                if !is_wanted {
+                    // Another iteration was opened meanwhile, or the width has changed.
+                    self.jobs.play(wanted, self.pane);
+                    return Ok(FrameStep::Next);
+                }
+                let result = screen.map(|screen| self.played = Some(screen));
+                ScreenEvent::Played { iteration, result }
+            }
+            RenderedTerminal::Overlay { overlay, screen } => {
+                let result = screen.map(|screen| self.played = Some(screen));
+                ScreenEvent::Unfolded { overlay, result }
+            }
+        };
+        self.finder = None;
+        self.update(event)
+    }
+
+    fn signalled(&mut self, by: RequestedBy) -> io::Result<FrameStep> {
+        let after = match &self.setup.reach {
+            Some(reach) if !self.over => reach.signalled(by),
+            Some(_) | None => AfterSignal::Leaves,
+        };
+        Ok(match after {
+            AfterSignal::Stays => FrameStep::Next,
+            AfterSignal::Leaves => FrameStep::Leave(ScreenExit::Signalled(by)),
+        })
+    }
+
+    fn resumed(&mut self, away: Duration) {
+        let away = short_duration(u64::try_from(away.as_millis()).unwrap_or(u64::MAX));
+        let meanwhile = match &self.setup.reach {
+            Some(reach) if reach.outlives_screen() => "; the run continued",
+            Some(_) => "; ralph was suspended, its agent continued",
+            None => "",
+        };
+        self.tell(Tone::Note, &format!("back after {away}{meanwhile}"));
+    }
+
+    fn returned(&mut self, failure: Option<String>) {
+        let was_plan = matches!(self.edited.take(), Some(EditorDocument::Real(_)));
+        match failure {
+            Some(why) => self.tell(Tone::Bad, &why),
+            None if was_plan && !self.model.run.is_over() => {
+                self.tell(Tone::Note, "changes to the plan apply from the next iteration");
+            }
+            None => {}
+        }
+    }
+
+    fn resize(&mut self, cols: u16, rows: u16) {
+        (self.model.ui.cols, self.model.ui.rows) = (cols, rows);
+        self.fit();
+        self.progress = Progress::None;
+    }
+
+    fn draw(&mut self) -> io::Result<()> {
+        self.model.advance(self.source.now_ms());
+        self.jobs.list_commits(&self.model);
+        refresh_report(&mut self.model);
+        self.live.catch_up();
+        self.write_progress()?;
+        let (version, kept) = &mut self.kept;
+        let only_ticked = !self.terminal.dirty && *version == self.version;
+        if !only_ticked {
+            (*version, *kept) = (self.version, RefCell::default());
+        }
+        let screens = ShownTerminals {
+            kept: only_ticked.then_some(&*kept),
+            live: self.live.screen(),
+            played: self.played.as_deref(),
+        };
+        let (model, title) = (&self.model, view::window_title(&self.model));
+        self.terminal
+            .draw(&title, (model.ui.cols, model.ui.rows), |theme, frame| {
+                view::draw(model, &screens, theme, frame);
+            })
     }
 }
 
