@@ -89,7 +89,7 @@ pub(crate) use many::{
     named_plan, prepare_batch, site_of_batch, site_to_resume,
 };
 pub(crate) use own_files::OwnFiles;
-pub(crate) use permissions::{PathRoots, answer_in_words, decide, judge};
+pub(crate) use permissions::{PathRoots, answer_in_words, because_in_words, decide, judge};
 pub(crate) use place::{ProjectPlace, check_files};
 pub(crate) use plan::{chosen_plan, import_hint, no_plan, nothing_to_do};
 use prepare::prepare;
@@ -220,7 +220,7 @@ fn logged_run(
         repository,
         commits,
         heard: Some(prepared.received_notices),
-        denial_scanner: prepared.warden,
+        denial_scanner: prepared.denial_scanner,
         confined: prepared.confined,
         clock: RunClock::system(),
         disks: prepared.disks,

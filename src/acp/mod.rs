@@ -19,10 +19,12 @@ use ralph_state::{
     control::ControlRequest,
     store::{journal::read_view, paths::ProjectPaths},
 };
-use ralph_text::{console::print_json, with_causes};
-use ralph_tools::json_rpc::{
-    self, INVALID_PARAMS, INVALID_REQUEST, InputLine, JsonRpcMessage, METHOD_NOT_FOUND, notification,
+use ralph_text::{
+    console::print_json,
+    json_rpc::{self, INVALID_PARAMS, INVALID_REQUEST, JsonRpcMessage, METHOD_NOT_FOUND, notification},
+    with_causes,
 };
+use ralph_tools::json_rpc::InputLine;
 use serde_json::{Value, json};
 use tokio::{
     sync::mpsc::{Receiver, UnboundedSender, unbounded_channel},

@@ -13,7 +13,7 @@ use ralph_policy::permissions::{
 };
 use ralph_text::one_line;
 use ralph_tools::mcp::is_own_tool;
-use ralph_words::{because_in_words, mode_word};
+use ralph_words::mode_word;
 
 use super::{ProjectPlace, place::where_it_leads};
 use ralph_driver::{AvailableAgent, PermissionDecider};
@@ -252,6 +252,20 @@ pub(super) fn unbypassed(
             ),
         )
         .hint("move the file away for runs with rules, and add its rules to `permissions.allow`")),
+    }
+}
+
+/// The reason of a decision, as a clause.
+pub(crate) fn because_in_words(because: &VerdictReason) -> String {
+    match because {
+        VerdictReason::Rule { rule, list, origin } => format!("`{rule}` of `{}` ({origin})", list.name()),
+        VerdictReason::PossibleRule { rule, list, origin } => {
+            format!("could be `{rule}` of `{}` ({origin})", list.name())
+        }
+        VerdictReason::Mode { mode } => format!("no rule; mode `{}`", mode_word(*mode)),
+        VerdictReason::Unclear { why } => why.to_string(),
+        VerdictReason::Harmless => "needs no rule".to_owned(),
+        VerdictReason::OwnTool => "one of ralph's own tools, and no rule names it".to_owned(),
     }
 }
 

@@ -70,7 +70,7 @@ pub(super) struct PreparedRun {
     /// Confines agents and goals as long as it exists.
     pub(super) confiner: Option<Confiner>,
     /// Detects denials of the sandbox in the output of tools.
-    pub(super) warden: Option<Arc<dyn DenialScanner>>,
+    pub(super) denial_scanner: Option<Arc<dyn DenialScanner>>,
     pub(super) confined: AgentConfinement,
     /// Notices to record while the run is in progress.
     pub(super) received_notices: mpsc::Receiver<Notice>,
@@ -149,7 +149,7 @@ pub(super) fn prepare(
         enforceable(agent, &policy)?;
     }
     let ids = || agents.iter().map(|agent| agent.adapter.id());
-    let warden = confiner
+    let denial_scanner = confiner
         .as_ref()
         .map(|confiner| Arc::new(Denials::of(confiner, &catalog, &place.project, ids())) as Arc<dyn DenialScanner>);
     let drawing = agents.iter().filter(|agent| agent.last_line_claims);
@@ -220,7 +220,7 @@ pub(super) fn prepare(
         left,
         goals: starting(confiner.as_ref(), supervisor, None)?,
         confiner,
-        warden,
+        denial_scanner,
         confined,
         received_notices,
         tell,

@@ -8,7 +8,6 @@ use ralph_system::{
     proc::{ConfinementLevel, Supervisor},
     sandbox::{FilePolicy, ListingReason, PathAccess},
 };
-use ralph_words::place_in_words;
 
 use super::{Confiner, ProjectPlace, agents::catalog, place::where_it_leads, sandbox::expanded_here};
 use crate::{
@@ -151,7 +150,7 @@ fn is_kept(goal: &Goal, directory: &Path, project: &Path, policy: &FilePolicy) -
         let why = format!(
             "{shown} can be read and written by agents, as {} ({})",
             written.path.display(),
-            place_in_words(written.why)
+            written.why.in_words()
         );
         return Err(refused(
             goal,
@@ -179,7 +178,7 @@ fn is_kept(goal: &Goal, directory: &Path, project: &Path, policy: &FilePolicy) -
             let why = format!(
                 "{shown} would show {} to the goal ({})",
                 other.path.display(),
-                place_in_words(other.why)
+                other.why.in_words()
             );
             Err(refused(
                 goal,

@@ -17,11 +17,11 @@ use ralph_text::{
     console::{print, print_json},
     one_line, pretty_json,
 };
-use ralph_words::{because_in_words, decision_in_words, mode_word};
+use ralph_words::{decision_in_words, mode_word};
 use serde_json::{Value, json};
 
 use crate::{
-    app::{PathRoots, answer_in_words, decide},
+    app::{PathRoots, answer_in_words, because_in_words, decide},
     config,
     error::{Failure, FailureKind},
 };

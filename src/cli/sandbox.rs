@@ -20,7 +20,7 @@ use ralph_text::{
     console::{complain, print, print_json},
     pretty_json,
 };
-use ralph_words::{notice_in_words, place_in_words};
+use ralph_words::notice_in_words;
 use serde_json::json;
 
 use crate::{
@@ -52,7 +52,7 @@ pub(super) fn run(args: &Args, command: &SandboxCommand, supervisor: &Supervisor
         SandboxCommand::Show { json: true } => {
             let places = |places: &[ListedPath]| {
                 let places = places.iter();
-                let places = places.map(|place| json!({ "path": place.path, "why": place_in_words(place.why) }));
+                let places = places.map(|place| json!({ "path": place.path, "why": place.why.in_words() }));
                 places.collect::<Vec<_>>()
             };
             let shown = json!({
@@ -148,9 +148,7 @@ fn shown(configured: &str, confiner: &Confiner, policy: &FilePolicy, manifest: O
         let there = places
             .iter()
             .filter(|place| place.path.exists() && !exposed.contains(&place.path));
-        let mut rows: Vec<(String, &str)> = there
-            .map(|place| (place.pattern(), place_in_words(place.why)))
-            .collect();
+        let mut rows: Vec<(String, &str)> = there.map(|place| (place.pattern(), place.why.in_words())).collect();
         let mut seen = HashSet::new();
         rows.retain(|(path, _)| seen.insert(path.clone()));
         let width = rows.iter().map(|(path, _)| path.chars().count()).max().unwrap_or(0);
@@ -207,7 +205,7 @@ fn explained(policy: &FilePolicy, disk: &PathRoots, path: &Path) -> Result<Strin
 fn because(place: &ListedPath) -> String {
     match place.why {
         ListingReason::Setting => format!("{}, a setting of yours", place.path.display()),
-        why => format!("{}, {}", place.path.display(), place_in_words(why)),
+        why => format!("{}, {}", place.path.display(), why.in_words()),
     }
 }
 

@@ -11,7 +11,6 @@ use std::{
     time::Duration,
 };
 
-use ralph_agent::transcript::unfolded::Unfold;
 use ralph_core::event::{Record, RunId};
 use ralph_driver::hub::{Hub, LagPolicy, Subscription};
 use ralph_driver::{LoopHandle, OpenRun};
@@ -19,7 +18,10 @@ use ralph_git::Differ;
 use ralph_review::{commit_span, commits};
 use ralph_state::{
     control::frames::UiEvent,
-    store::paths::{ProjectPaths, RunPaths},
+    store::{
+        paths::{ProjectPaths, RunPaths},
+        signal_log::Unfold,
+    },
 };
 use ralph_system::{diagnostics::inherited, proc::Supervisor};
 use ralph_text::{AllowedEscapes, console, with_causes};

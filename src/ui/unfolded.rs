@@ -6,8 +6,11 @@ use std::{
     path::Path,
 };
 
-use ralph_agent::transcript::unfolded::{Unfold, Unfolding};
-use ralph_state::store::{signal_log, task_output};
+use ralph_agent::transcript::unfolded::Unfolding;
+use ralph_state::store::{
+    signal_log::{self, Unfold},
+    task_output,
+};
 use ralph_system::files::{self, ReadError};
 use ralph_text::{KeptEscapes, PlainText};
 

@@ -6,8 +6,8 @@ use std::{
 };
 
 use ralph_core::event::{Problem, ProblemKind};
+use ralph_state::control::BUDGET_VARIABLE;
 use ralph_system::proc::{Launch, Stdin, StdoutMode};
-use ralph_tools::native::BUDGET_VARIABLE;
 
 use super::{
     Capabilities, SessionRequest, check,

@@ -5,8 +5,7 @@ use ralph_core::{
     run::Permissions,
 };
 use ralph_state::control::{ToolAnswer, ToolCall};
-use ralph_tools::language::{LanguageQuery, ServerNotice, SymbolPosition, SyntaxPattern};
-use ralph_words::language as words;
+use ralph_tools::language::{LanguageQuery, ServerNotice, SymbolPosition, SyntaxPattern, words};
 
 use super::{
     run::Driver,

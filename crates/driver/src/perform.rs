@@ -8,14 +8,16 @@ use ralph_core::{
     machine::{Effect, Input, Refusal, Settlement, Verification},
     run::Phase,
 };
-use ralph_state::store::{
-    recording::TerminalRecording,
-    rules::{self, RulesError},
-    signal_log::SignalLog,
+use ralph_state::{
+    control::BUDGET_VARIABLE,
+    store::{
+        recording::TerminalRecording,
+        rules::{self, RulesError},
+        signal_log::SignalLog,
+    },
 };
 use ralph_system::diagnostics::{inherited, kind};
 use ralph_text::with_causes;
-use ralph_tools::native::BUDGET_VARIABLE;
 use ralph_words::{DenialAdvice, denial, no_answer, tools::edits_checked};
 use tracing::debug;
 

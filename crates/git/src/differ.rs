@@ -6,7 +6,7 @@ use std::{
 };
 
 use ralph_core::event::Checkpoint;
-use ralph_state::store::paths::{PathsError, ProjectPaths, States, create_private_dir};
+use ralph_system::paths::{PathsError, ProjectPaths, States, create_private_dir};
 use ralph_system::proc::Supervisor;
 use thiserror::Error;
 

@@ -9,8 +9,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ralph_state::store::paths::States;
 use ralph_system::files;
+use ralph_system::paths::States;
 use thiserror::Error;
 
 /// Larger trees are not compared: a directory of that size is a home or a disk, not a project.
@@ -201,7 +201,7 @@ fn content(path: &Path, length: u64, left_bytes: &mut u64) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ralph_state::store::paths::ProjectPaths;
+    use ralph_system::paths::ProjectPaths;
 
     fn count(root: &Path) -> Option<u64> {
         let paths = ProjectPaths::new(root, Some(Path::new("/elsewhere"))).unwrap();

@@ -11,7 +11,7 @@ use std::{
 };
 
 use ralph_core::event::IterationCommit;
-use ralph_state::store::paths::{DONE_FILE, PAUSE_FILE};
+use ralph_system::paths::{DONE_FILE, PAUSE_FILE};
 use rustix::fs::{Access, access};
 use thiserror::Error;
 

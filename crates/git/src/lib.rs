@@ -71,7 +71,7 @@ use std::{
 };
 
 use ralph_core::event::{Changes, Checkpoint, RepositoryChange};
-use ralph_state::store::paths::States;
+use ralph_system::paths::States;
 use ralph_system::proc::{Confinement, Supervisor};
 
 use commit_counts::CommitCounts;

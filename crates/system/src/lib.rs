@@ -6,6 +6,7 @@ pub mod diagnostics;
 pub mod faults;
 pub mod files;
 pub mod os;
+pub mod paths;
 pub mod proc;
 pub mod proxy;
 pub mod sandbox;

@@ -9,6 +9,7 @@ pub mod console;
 
 pub mod escapes;
 mod json;
+pub mod json_rpc;
 pub mod output_filter;
 mod position;
 pub mod signs;
@@ -36,6 +37,15 @@ const BACK_CAP: usize = 256;
 
 const CUT_MARK: &str = " […]";
 pub const RESET: &str = "\x1b[0m";
+
+/// `1 task`, `3 tasks`.
+pub fn counted(count: u64, noun: &str) -> String {
+    if count == 1 {
+        format!("1 {noun}")
+    } else {
+        format!("{count} {noun}s")
+    }
+}
 
 /// The sequences that are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -69,15 +69,6 @@ pub fn cost_in_words(usage: &Usage) -> Option<String> {
     })
 }
 
-/// `1 task`, `3 tasks`.
-pub fn counted(count: u64, noun: &str) -> String {
-    if count == 1 {
-        format!("1 {noun}")
-    } else {
-        format!("{count} {noun}s")
-    }
-}
-
 /// `950`, `12.3k`, `4.1M`.
 #[allow(clippy::cast_precision_loss)]
 pub fn short_count(count: u64) -> String {

@@ -16,7 +16,6 @@ mod figures;
 mod hint;
 mod hook;
 mod iteration;
-pub mod language;
 mod late_answer;
 mod limit;
 mod line;
@@ -55,7 +54,7 @@ pub use comment::{
 };
 pub use end::{left_in_words, stop_in_words};
 pub use figures::{
-    all_changes_in_words, changes_in_words, cost_in_words, counted, date_ahead, exceeded_in_words, low_disk_in_words,
+    all_changes_in_words, changes_in_words, cost_in_words, date_ahead, exceeded_in_words, low_disk_in_words,
     short_count, short_duration, size_in_words, ticking, usage_in_words,
 };
 pub use hint::{hint_for, hint_in_words};
@@ -74,6 +73,7 @@ pub use merge::{merge_review_in_words, proof_word, test_trouble_in_words, too_li
 pub use notice::{
     agent_command_in_words, closed_in_words, command_refusal_in_words, notice_in_words, tree_in_words, used_up_in_words,
 };
+pub use permission::decision_in_words;
 pub use permission::{DenialAdvice, denial, message_in_prompt, no_answer};
 pub use permission::{
     answer_command, answers_in_words, asked_in_words, decider_in_words, mode_in_words, mode_word, no_answer_in_words,
@@ -81,9 +81,10 @@ pub use permission::{
 };
 pub use permission::{because_in_words, decision_in_words};
 pub use phase::{phase_headline, phase_in_words, phase_word, run_phase_word, tool_in_words};
-pub use place::{lacking_in_words, place_in_words};
+pub use place::lacking_in_words;
 pub use problem::reported_problem;
 pub use problem::{exit_in_words, problem_in_words, problem_kind_in_words};
+pub use ralph_text::counted;
 pub use repository::{head_in_words, lost_repository_in_words, stash_left_in_words, way_back_in_words};
 pub use review::{findings_in_words, review_in_words, review_word, role_in_words, task_in_words};
 pub use sealed::{

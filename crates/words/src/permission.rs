@@ -5,7 +5,6 @@ use ralph_core::{
     machine::{NoAnswer, read_answer},
     run::Message,
 };
-use ralph_policy::permissions::VerdictReason;
 
 use super::{guarded_changes_in_words, short_duration};
 
@@ -17,19 +16,6 @@ pub fn decision_in_words(decision: Decision) -> &'static str {
         Decision::Allow => "allowed",
         Decision::Ask => "asked",
         Decision::Deny => "denied",
-    }
-}
-
-pub fn because_in_words(because: &VerdictReason) -> String {
-    match because {
-        VerdictReason::Rule { rule, list, origin } => format!("`{rule}` of `{}` ({origin})", list.name()),
-        VerdictReason::PossibleRule { rule, list, origin } => {
-            format!("could be `{rule}` of `{}` ({origin})", list.name())
-        }
-        VerdictReason::Mode { mode } => format!("no rule; mode `{}`", mode_word(*mode)),
-        VerdictReason::Unclear { why } => why.to_string(),
-        VerdictReason::Harmless => "needs no rule".to_owned(),
-        VerdictReason::OwnTool => "one of ralph's own tools, and no rule names it".to_owned(),
     }
 }
 

@@ -15,7 +15,7 @@ mod updates;
 use std::collections::HashMap;
 
 use ralph_core::event::{AgentSignal, AskId, PermissionAnswer, Problem, ProblemKind, SessionId, SteeringId};
-use ralph_tools::json_rpc::{self, JsonRpcMessage, METHOD_NOT_FOUND};
+use ralph_text::json_rpc::{self, JsonRpcMessage, METHOD_NOT_FOUND};
 use serde_json::{Map, Value, json};
 
 use super::{Exchange, Protocol, SessionCommand, SessionOpening, Steering, seam::used_without_asking};

@@ -10,7 +10,7 @@
 //! background.
 
 use ralph_core::event::{AgentSignal, AskId, PermissionAnswer, Problem, ProblemKind, SessionId, ToolKind, Usage};
-use ralph_tools::json_rpc::METHOD_NOT_FOUND;
+use ralph_text::json_rpc::METHOD_NOT_FOUND;
 use serde_json::{Value, json};
 
 use super::{

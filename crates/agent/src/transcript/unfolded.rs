@@ -3,6 +3,7 @@
 use std::{collections::VecDeque, path::Path};
 
 use ralph_core::event::AgentSignal;
+use ralph_state::store::signal_log::Unfold;
 
 use super::{
     CALLS_CAP, Transcript,
@@ -12,14 +13,6 @@ use super::{
 
 /// Most bytes kept of a whole transcript; a longer one keeps its end.
 const WHOLE_CAP_BYTES: usize = 4 << 20;
-
-/// The requested scope.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unfold {
-    /// The latest result or thought that is folded.
-    Last,
-    All,
-}
 
 /// Collects the signals of an iteration, in order.
 pub struct Unfolding {

@@ -1,6 +1,6 @@
 //! Ignored files that checkpoints include, and ralph's state, which they never do.
 
-use ralph_state::store::paths::ProjectPaths;
+use ralph_system::paths::ProjectPaths;
 
 use super::*;
 

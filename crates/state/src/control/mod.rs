@@ -22,6 +22,9 @@ pub use background::{BackgroundEntry, OUTPUT_END, OUTPUT_FROM, OUTPUT_OVER, Star
 pub use client::{ControlClient, ControlError, ask, is_listened_to, status};
 pub use tools::{TEXT_CAP_BYTES, ToolAnswer, ToolCall, ToolRequest};
 
+/// The variable that tells an agent what is left of the limits on tokens and cost, as JSON.
+pub const BUDGET_VARIABLE: &str = "RALPH_BUDGET";
+
 /// A request to the loop.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ControlRequest {

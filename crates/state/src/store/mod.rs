@@ -5,7 +5,6 @@ pub mod append;
 pub mod chosen;
 pub mod journal;
 pub mod lock;
-pub mod paths;
 pub mod ports;
 pub mod recording;
 pub mod rules;
@@ -13,3 +12,5 @@ pub mod signal_log;
 pub mod task_output;
 pub mod tokens;
 pub mod trust;
+
+pub use ralph_system::paths;

@@ -19,6 +19,14 @@ use super::paths::create_anew;
 /// Interval between writes, as for recordings: a crash loses little, and a flood costs few writes.
 const FLUSH_EVERY: Duration = Duration::from_millis(250);
 
+/// The part of a log that is shown in full, where a transcript folds it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unfold {
+    /// The latest result or thought that is folded.
+    Last,
+    All,
+}
+
 /// The log of one iteration; the file is made with the first signal. Dropping it writes the buffered rest.
 #[derive(Debug)]
 pub struct SignalLog {

@@ -85,6 +85,27 @@ pub enum ListingReason {
     Sealed,
 }
 
+impl ListingReason {
+    pub fn in_words(self) -> &'static str {
+        match self {
+            ListingReason::Project => "the project",
+            ListingReason::Git => "the project's git directory",
+            ListingReason::Agent => "the agent's own state",
+            ListingReason::Cache => "a cache",
+            ListingReason::Private => "a directory in the place of temporary files or of a cache",
+            ListingReason::Temporary => "temporary files",
+            ListingReason::Device => "a terminal or a device that keeps nothing",
+            ListingReason::RawDevice => "a disk, the machine's memory, a keyboard or a console",
+            ListingReason::Credentials => "keys and passwords",
+            ListingReason::History => "shell history",
+            ListingReason::OtherAgent => "the state of another agent",
+            ListingReason::RalphState => "ralph's own records",
+            ListingReason::Setting => "a setting",
+            ListingReason::Sealed => "the files of a sealed goal",
+        }
+    }
+}
+
 /// The access to a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathAccess<'a> {

@@ -2,9 +2,8 @@
 //!
 //! Other output is skipped: some servers print to their stdout.
 
+use ralph_text::json_rpc::JsonRpcMessage;
 use serde_json::Value;
-
-use super::JsonRpcMessage;
 
 /// Most bytes of a message. The longest responses are lists of symbols, with some hundred bytes each.
 const MESSAGE_CAP_BYTES: usize = 32 << 20;
@@ -104,10 +103,10 @@ impl Frames {
 
 #[cfg(test)]
 mod tests {
+    use ralph_text::json_rpc::{notification, request};
     use serde_json::json;
 
     use super::*;
-    use crate::json_rpc::{notification, request};
 
     fn all(pieces: &[&[u8]]) -> Vec<Option<JsonRpcMessage>> {
         let (mut frames, mut found) = (Frames::default(), Vec::new());

@@ -5,9 +5,8 @@ use std::{
     thread,
 };
 
+use ralph_text::json_rpc::JsonRpcMessage;
 use tokio::sync::mpsc;
-
-use super::JsonRpcMessage;
 
 /// Most lines in the queue; if it is full, the writer has to wait.
 const LINES: usize = 32;

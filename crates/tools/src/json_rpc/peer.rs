@@ -5,10 +5,9 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
+use ralph_text::json_rpc::request;
 use serde_json::Value;
 use tokio::sync::oneshot;
-
-use super::message::request;
 
 /// The reason why a request has no result.
 #[derive(Debug, Clone, PartialEq, Eq)]

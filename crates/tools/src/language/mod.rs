@@ -26,6 +26,7 @@ mod state;
 mod table;
 mod trees;
 mod uri;
+pub mod words;
 
 pub use facts::{
     ChangedFile, Diagnostic, DiagnosticSeverity, EditedLine, Indexing, LanguageAnswer, LanguageQuery, OutlineItem,

@@ -9,6 +9,7 @@ use std::{
 
 use ralph_core::event::{Exit, clip};
 use ralph_system::proc::{Child, ChildEnd, OutputSink, StopSpeed};
+use ralph_text::json_rpc::{self, JsonRpcMessage, METHOD_NOT_FOUND};
 use ralph_text::{last_line, one_line};
 use serde_json::{Value, json};
 use tokio::{
@@ -17,7 +18,7 @@ use tokio::{
 };
 
 use super::uri;
-use crate::json_rpc::{self, Frames, JsonRpcMessage, METHOD_NOT_FOUND, Peer, RequestError, framed};
+use crate::json_rpc::{Frames, Peer, RequestError, framed};
 
 /// Most files whose diagnostics are stored, and most diagnostics of one file.
 const FILES: usize = 2000;

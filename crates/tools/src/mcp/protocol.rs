@@ -1,8 +1,7 @@
 //! The part of the Model Context Protocol that a server with tools needs: JSON-RPC 2.0 in lines. Pure.
 
+use ralph_text::json_rpc::{INVALID_REQUEST, JsonRpcMessage, PARSE_ERROR, refusal};
 use serde_json::{Value, json};
-
-use crate::json_rpc::{INVALID_REQUEST, JsonRpcMessage, PARSE_ERROR, refusal};
 
 /// The supported versions, the latest first. They do not differ for tools that answer with text.
 const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];

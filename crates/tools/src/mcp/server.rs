@@ -2,13 +2,14 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use ralph_text::json_rpc::{INVALID_PARAMS, INVALID_REQUEST, JsonRpcMessage, METHOD_NOT_FOUND, refusal, result};
 use serde_json::{Map, Value, json};
 use tokio::{
     sync::mpsc,
     task::{AbortHandle, JoinSet},
 };
 
-use crate::json_rpc::{INVALID_PARAMS, INVALID_REQUEST, InputLine, JsonRpcMessage, METHOD_NOT_FOUND, refusal, result};
+use crate::json_rpc::InputLine;
 
 use super::{
     protocol::{self, ClientMessage, tool_result},

@@ -9,6 +9,7 @@ use std::{
 
 use ralph_state::http_client::HAS_TLS;
 use ralph_text::console;
+use ralph_text::json_rpc::{INVALID_PARAMS, INVALID_REQUEST, JsonRpcMessage as Incoming, METHOD_NOT_FOUND};
 use serde_json::{Value, json};
 use tokio::{runtime::Builder, sync::mpsc::Receiver};
 
@@ -25,7 +26,7 @@ use super::{
     system, tools,
     turn::{Prompt, SessionUsage, TurnOutcome, TurnRunner},
 };
-use crate::json_rpc::{self, INVALID_PARAMS, INVALID_REQUEST, InputLine, JsonRpcMessage as Incoming, METHOD_NOT_FOUND};
+use crate::json_rpc::{InputLine, read};
 
 /// The supported protocol version.
 const VERSION: u64 = 1;
@@ -45,7 +46,7 @@ pub fn run(model: Option<String>) -> u8 {
             return 1;
         }
     };
-    let mut listener = match json_rpc::read(io::stdin(), LINE_CAP_BYTES) {
+    let mut listener = match read(io::stdin(), LINE_CAP_BYTES) {
         Ok(lines) => lines,
         Err(error) => {
             console::complain(&format!("error: {error}"));

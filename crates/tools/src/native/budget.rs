@@ -7,8 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use super::message::TokenUsage;
 
-/// The variable that has the budget as JSON.
-pub const BUDGET_VARIABLE: &str = "RALPH_BUDGET";
 /// Fewest tokens of an answer. With fewer, no model does anything useful.
 const SHORTEST_ANSWER: u32 = 256;
 

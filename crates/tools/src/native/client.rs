@@ -9,10 +9,11 @@ use std::{
     io::{self, Write},
 };
 
+use ralph_text::json_rpc;
 use serde_json::{Value, json};
 
 use super::{message::Image, tools};
-use crate::json_rpc::{self, Peer};
+use crate::json_rpc::Peer;
 
 /// The answer to a permission request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

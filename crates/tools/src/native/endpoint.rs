@@ -5,13 +5,13 @@
 
 use std::fmt;
 
-use ralph_state::http_client::HAS_TLS;
+use ralph_state::{control::BUDGET_VARIABLE, http_client::HAS_TLS};
 use reqwest::Url;
 use serde_json::Value;
 use thiserror::Error;
 
 use super::{
-    budget::{BUDGET_VARIABLE, IterationBudget},
+    budget::IterationBudget,
     message::ModelRequest,
     models::{Effort, ModelFacts},
     wire::Wire,

@@ -23,5 +23,5 @@ mod turn;
 mod wire;
 
 pub use agent::run;
-pub use budget::{BUDGET_VARIABLE, IterationBudget, TokenPrice};
+pub use budget::{IterationBudget, TokenPrice};
 pub use endpoint::lacks_tls;

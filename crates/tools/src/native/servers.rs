@@ -9,6 +9,7 @@ use std::{collections::BTreeSet, io, path::Path, process::Stdio, sync::Arc, time
 
 use futures_util::future::join_all;
 use ralph_core::event::{clip, clip_middle};
+use ralph_text::json_rpc::{self, JsonRpcMessage, METHOD_NOT_FOUND};
 use serde_json::{Map, Value, json};
 use tokio::{
     io::AsyncWriteExt,
@@ -21,7 +22,7 @@ use super::{
     message::ToolDescription,
     tools::{OwnedProcessGroup, ToolOutput, image_from},
 };
-use crate::json_rpc::{self, JsonRpcMessage, METHOD_NOT_FOUND, Peer, RequestError};
+use crate::json_rpc::{Peer, RequestError, read};
 
 /// The protocol version that is requested. Any other version is accepted, since tools are the same in all of them.
 const VERSION: &str = "2025-11-25";
@@ -278,7 +279,7 @@ impl McpProcess {
             stdin: Arc::new(Mutex::new(stdin)),
             peer: Arc::default(),
         };
-        let mut lines = json_rpc::read(output, LINE_CAP_BYTES).map_err(wrong)?;
+        let mut lines = read(output, LINE_CAP_BYTES).map_err(wrong)?;
         let (peer, stdin) = (Arc::clone(&server.peer), Arc::clone(&server.stdin));
         tokio::spawn(async move {
             while let Some(line) = lines.recv().await {

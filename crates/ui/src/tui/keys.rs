@@ -1,7 +1,7 @@
 //! The key bindings: one table for both the dispatch and the help. Pure.
 
 use crossterm::event::{KeyCode, KeyModifiers};
-use ralph_agent::transcript::unfolded::Unfold;
+use ralph_state::store::signal_log::Unfold;
 
 use super::{
     layout::Focus,

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ralph_agent::transcript::unfolded::Unfold;
 use ralph_core::event::{Checkpoint, SteeringId};
+use ralph_state::store::signal_log::Unfold;
 use ralph_words::{EventLine, Tone};
 
 use crate::{

@@ -1,6 +1,6 @@
 //! The cells of a terminal: the agent's, that of a past iteration, or a text in place of a pane.
 
-use ralph_agent::transcript::unfolded::Unfold;
+use ralph_state::store::signal_log::Unfold;
 use ralph_text::one_line;
 use ratatui::layout::Rect;
 

@@ -1,9 +1,10 @@
-//! The messages of JSON-RPC.
+//! The messages of JSON-RPC 2.0, as agents, MCP servers and language servers use them: tolerant in reading, strict in
+//! writing.
 
 use serde_json::{Map, Value, json};
 
 /// Error codes.
-pub(crate) const PARSE_ERROR: i64 = -32700;
+pub const PARSE_ERROR: i64 = -32700;
 pub const INVALID_REQUEST: i64 = -32600;
 pub const METHOD_NOT_FOUND: i64 = -32601;
 pub const INVALID_PARAMS: i64 = -32602;
@@ -30,7 +31,7 @@ pub enum JsonRpcMessage {
 
 impl JsonRpcMessage {
     /// Parses the text of a message; `None` if it is not a message.
-    pub(crate) fn parse(text: &[u8]) -> Option<Self> {
+    pub fn parse(text: &[u8]) -> Option<Self> {
         Self::from_object(serde_json::from_slice(text).ok()?)
     }
 

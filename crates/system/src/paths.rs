@@ -12,11 +12,12 @@ use std::{
 };
 
 use ralph_core::event::RunId;
-use ralph_system::{
+use thiserror::Error;
+
+use crate::{
     faults::{self, DiskOperation},
     files,
 };
-use thiserror::Error;
 
 /// A Unix socket's path has at most 108 bytes, the terminating NUL included.
 const SOCKET_PATH_BYTES: usize = 107;

@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use ralph_tools::language::{
+use ralph_text::counted;
+
+use super::{
     ChangedFile, Diagnostic, DiagnosticSeverity, Indexing, LanguageAnswer, OutlineItem, QueryError, Results,
     SourceLocation,
 };
-
-use super::counted;
 
 /// Maximum bytes of an answer.
 const ANSWER_BYTES: usize = 24 * 1024;
