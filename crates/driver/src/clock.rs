@@ -60,12 +60,6 @@ impl RunClock {
         }
     }
 
-    /// Returns the clocks with another time zone than the system's.
-    #[must_use]
-    pub fn in_zone(self, zone: TimeZone) -> Self {
-        Self { zone, ..self }
-    }
-
     /// Returns the current day in the user's time zone.
     pub(super) fn today(&self) -> Day {
         day_of(self.now_ms(), &self.zone)
