@@ -6,7 +6,6 @@
 use std::{
     collections::VecDeque,
     io,
-    path::Path,
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
         mpsc::{self, Receiver, Sender},
@@ -20,7 +19,7 @@ use ralph_core::event::{Event, Record, RequestedBy, UserCommand};
 use ralph_state::{
     control::{
         Address, ControlError,
-        frames::{Frame, Hello, PollResult, UiEvent},
+        frames::{Frame, Hello, PollResult, UiEvent, next_event},
         stream::{Closer, FrameReader, Poster, StreamPurpose},
     },
     store::{journal::JournalReader, paths::RunPaths},
@@ -386,7 +385,11 @@ impl EventSource for Remote {
             take(record);
         };
         match &self.files {
-            Some(files) => self.past_of_the_journal(&files.journal(), take),
+            Some(files) => {
+                if let Ok(mut reader) = JournalReader::open(&files.journal()) {
+                    reader.read_before(self.first, take);
+                }
+            }
             None => self.past_of_the_stream(take),
         }
         self.stopped = stopped;
@@ -407,18 +410,6 @@ impl EventSource for Remote {
 }
 
 impl Remote {
-    /// Reads the records before the first event from the journal. Unreadable ones are skipped.
-    fn past_of_the_journal(&self, journal: &Path, take: &mut dyn FnMut(&Record)) {
-        let Ok(mut reader) = JournalReader::open(journal) else {
-            return;
-        };
-        while reader.next_seq() < self.first
-            && let Ok(Some(record)) = reader.next_record()
-        {
-            take(&record);
-        }
-    }
-
     /// Requests the records before the first event from the loop. Missing ones are skipped.
     fn past_of_the_stream(&self, take: &mut dyn FnMut(&Record)) {
         let mut seq = 0;
@@ -443,13 +434,7 @@ impl Iterator for Remote {
     type Item = UiEvent;
 
     fn next(&mut self) -> Option<UiEvent> {
-        loop {
-            match self.poll(None) {
-                PollResult::Event(event) => return Some(event),
-                PollResult::Woken => {}
-                PollResult::Over => return None,
-            }
-        }
+        next_event(|| self.poll(None))
     }
 }
 

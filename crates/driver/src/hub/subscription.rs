@@ -8,7 +8,7 @@ use std::{
 
 use ralph_core::event::Record;
 use ralph_state::{
-    control::frames::{PollResult, UiEvent},
+    control::frames::{PollResult, UiEvent, next_event},
     store::journal::JournalReader,
 };
 
@@ -158,11 +158,7 @@ impl Subscription {
         let Ok(mut reader) = JournalReader::open(&self.shared.journal) else {
             return;
         };
-        while reader.next_seq() < self.first
-            && let Ok(Some(record)) = reader.next_record()
-        {
-            take(&record);
-        }
+        reader.read_before(self.first, take);
         // The reader is at the beginning of the first gap, or before it.
         self.reader = Some(reader);
     }
@@ -278,13 +274,7 @@ impl Iterator for Subscription {
     type Item = UiEvent;
 
     fn next(&mut self) -> Option<UiEvent> {
-        loop {
-            match self.poll(None) {
-                PollResult::Event(event) => return Some(event),
-                PollResult::Woken => {}
-                PollResult::Over => return None,
-            }
-        }
+        next_event(|| self.poll(None))
     }
 }
 

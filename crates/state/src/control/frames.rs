@@ -43,6 +43,17 @@ pub enum PollResult {
     Over,
 }
 
+/// Polls until an event comes; `None` if the loop is over and everything was taken.
+pub fn next_event(mut poll: impl FnMut() -> PollResult) -> Option<UiEvent> {
+    loop {
+        match poll() {
+            PollResult::Event(event) => return Some(event),
+            PollResult::Woken => {}
+            PollResult::Over => return None,
+        }
+    }
+}
+
 /// One item of a stream.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Frame {

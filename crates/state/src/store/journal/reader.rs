@@ -152,6 +152,15 @@ impl JournalReader {
         Ok(Some(record))
     }
 
+    /// Hands over the records before number `seq`, one at a time. Stops at a part of the journal that cannot be read.
+    pub fn read_before(&mut self, seq: u64, take: &mut dyn FnMut(&Record)) {
+        while self.next_seq < seq
+            && let Ok(Some(record)) = self.next_record()
+        {
+            take(&record);
+        }
+    }
+
     /// Reads the next line into the buffer; false at the end, or before an incomplete line.
     fn next_line(&mut self) -> Result<bool, JournalError> {
         let left = LINE_CAP_BYTES - self.buffer.len();
