@@ -5,7 +5,7 @@ mod batch_plans;
 mod board;
 mod ceilings;
 mod check_context;
-mod check_turns;
+mod check_turn;
 mod choice;
 mod conformance;
 mod delivery;
@@ -74,7 +74,7 @@ pub(crate) use batch_plans::added_to_batch;
 pub(crate) use board::{
     BatchBegan, BoardOptions, ClosedBoard, follow_batch, output_of_batch, run_batch_detached, watch_batch,
 };
-pub(crate) use check_turns::check_turns;
+pub(crate) use check_turn::turn_of_agent;
 pub(crate) use choice::{AgentCandidate, open_choice};
 pub(crate) use conformance::{NamedAdapter, TestedAdapter, test_adapter};
 pub(crate) use detached::{DetachedEnd, FollowUpCommands, attach, attach_at, run_detached};

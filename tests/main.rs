@@ -1,6 +1,7 @@
 //! The integration tests, in one binary: all tests that need real processes.
 
 mod acp;
+mod adapters_check;
 mod agent_tools;
 mod agents_loop;
 mod api;

@@ -1,11 +1,6 @@
 //! `ralph adapters`: lists the agents, and whether they can be used.
 
-use std::{
-    collections::BTreeMap,
-    fmt::Write as _,
-    path::{Path, PathBuf},
-    thread,
-};
+use std::{fmt::Write as _, path::Path};
 
 use ralph_agent::{
     AgentError,
@@ -24,7 +19,7 @@ use ralph_words::short_duration;
 
 use crate::{
     app::{self, ProjectPlace},
-    config::{self, Config},
+    config::{self, Loaded},
     error::{Failure, FailureKind},
     ui::{Presentation, headless::OutputFormat},
 };
@@ -78,31 +73,20 @@ pub(super) fn run(args: &Args, command: &AdaptersCommand, supervisor: &Superviso
         }
         AdaptersCommand::Check { id: Some(id) } => {
             let report = catalog.check(id, &place.project, probing)?;
-            let program = report.path.clone().map(|path| (id.clone(), path));
-            let turns = turns(&place, &loaded.config, supervisor, program.as_slice());
-            print(&(in_words(&report) + &turn_in_words(turns.get(id))));
+            print(&in_words(&report));
             let lacks_tls = app::native_lacks_tls(&loaded.config).filter(|_| id == NATIVE);
             if let Some(why) = &lacks_tls {
                 print(&format!("  {:<9}{why}\n", "model"));
             }
-            let fails = matches!(turns.get(id), Some(TurnCheckResult::Fails { .. }));
-            if report.path.is_none() || lacks_tls.is_some() || fails {
+            if report.path.is_none() || lacks_tls.is_some() || !turn_works(&place, &loaded, supervisor, id)? {
                 return Ok(FailureKind::AgentUnavailable.exit_code());
             }
         }
         AdaptersCommand::Check { id: None } => {
-            let listed = catalog.list(&place.project).into_iter();
-            let programs: Vec<_> = listed
-                .filter_map(|adapter| Some((adapter.id, adapter.installed?)))
-                .collect();
-            let (checked, turns) = thread::scope(|scope| {
-                let turns = scope.spawn(|| turns(&place, &loaded.config, supervisor, &programs));
-                let checked = catalog.check_all(&place.project, probing);
-                (checked, turns.join().unwrap_or_default())
-            });
+            let checked = catalog.check_all(&place.project, probing);
             for (id, check) in &checked {
                 match check {
-                    Ok(report) => print(&(in_words(report) + &turn_in_words(turns.get(*id)))),
+                    Ok(report) => print(&in_words(report)),
                     Err(error) => print(&format!("{id}: {}\n", ralph_text::with_causes(error))),
                 }
             }
@@ -117,26 +101,17 @@ pub(super) fn run(args: &Args, command: &AdaptersCommand, supervisor: &Superviso
     Ok(0)
 }
 
-/// Runs a turn of each agent that is there.
-fn turns(
-    place: &ProjectPlace,
-    config: &Config,
-    supervisor: &Supervisor,
-    programs: &[(String, PathBuf)],
-) -> BTreeMap<String, TurnCheckResult> {
-    app::check_turns(place, config, supervisor, programs).unwrap_or_else(|failure| {
-        warn(&format!("no turn was tried: {}", failure.message));
-        BTreeMap::new()
-    })
-}
-
-fn turn_in_words(result: Option<&TurnCheckResult>) -> String {
-    let line = |text: &str| format!("  {:<9}{text}\n", "turn");
-    match result {
-        None => String::new(),
-        Some(TurnCheckResult::Works { after }) => line(&format!("works: answered after {:.1} s", after.as_secs_f64())),
-        Some(TurnCheckResult::Fails { why }) => line(&format!("does not work: {}", one_line(why))),
+/// Runs a turn of the agent and prints what came of it. The demo has no model, and no turn.
+fn turn_works(place: &ProjectPlace, loaded: &Loaded, supervisor: &Supervisor, id: &str) -> Result<bool, Failure> {
+    if id == DEMO {
+        return Ok(true);
     }
+    let (works, words) = match app::turn_of_agent(place, loaded, supervisor, id)? {
+        TurnCheckResult::Works { after } => (true, format!("works: answered after {:.1} s", after.as_secs_f64())),
+        TurnCheckResult::Fails { why } => (false, format!("does not work: {}", one_line(&why))),
+    };
+    print(&format!("  {:<9}{words}\n", "turn"));
+    Ok(works)
 }
 
 fn list(catalog: &Catalog, project: &Path) {

@@ -10,8 +10,8 @@ pub(super) enum AdaptersCommand {
     List,
     /// Print an adapter's settings, each with its origin
     Show { id: String },
-    /// Check whether an adapter's program is installed, its version, and whether a turn of it works; without ID, all of
-    /// them. The turn is answered by ralph itself, with a home directory of its own: it needs no model and no network
+    /// Check whether an adapter's program is installed, its version and its login; without ID, those of all adapters.
+    /// With ID, the agent is also asked for a short answer, which costs what its model takes for one
     Check { id: Option<String> },
     /// Add an agent of the ACP registry: show what it would install and run, ask, and write its adapter
     Add {

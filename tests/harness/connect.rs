@@ -2,7 +2,6 @@
 
 use std::{fs, path::Path};
 
-use ralph_agent::catalog::{AdapterSources, Catalog};
 use serde_json::{Value, json};
 
 use super::Sandbox;
@@ -76,52 +75,85 @@ impl Sandbox {
 
     /// Makes copilot use `model` without a login to GitHub. It repeats a failed request five times.
     pub fn connect_copilot(&self, model: &StandIn) {
-        self.connect_as_checked("copilot", model);
+        self.set_variable("COPILOT_PROVIDER_BASE_URL", model.base_url());
+        self.set_variable("COPILOT_PROVIDER_API_KEY", "sk-stand-in");
+        self.set_variable("COPILOT_MODEL", "stand-in");
+        self.set_variable("COPILOT_OFFLINE", "true");
     }
 
     /// Makes kilo use `model`, as [`Sandbox::connect_opencode`].
     pub fn connect_kilo(&self, model: &StandIn) {
-        self.set_variable("KILO_DISABLE_AUTOUPDATE", "1");
-        self.connect_as_checked("kilo", model);
+        for switch in [
+            "KILO_DISABLE_AUTOUPDATE",
+            "KILO_DISABLE_MODELS_FETCH",
+            "KILO_DISABLE_LSP_DOWNLOAD",
+            "KILO_DISABLE_DEFAULT_PLUGINS",
+        ] {
+            self.set_variable(switch, "1");
+        }
+        let known = self.config().join("kilo-models.json");
+        write_json(&known, &json!({}));
+        self.set_variable("KILO_MODELS_PATH", known);
+        let limit = json!({ "context": 200_000, "output": 8192 });
+        let known = json!({ "name": "Stand-in", "limit": limit, "cost": { "input": 1, "output": 2 } });
+        let provider = json!({
+            "npm": "@ai-sdk/openai-compatible", "name": "Check",
+            "options": { "baseURL": model.base_url(), "apiKey": "sk-stand-in" }, "models": { "stand-in": known },
+        });
+        let settings = json!({
+            "autoupdate": false, "share": "disabled", "model": "check/stand-in", "small_model": "check/stand-in",
+            "provider": { "check": provider },
+        });
+        write_json(&self.config().join("kilo/kilo.json"), &settings);
     }
 
     /// Makes kimi use `model`.
     pub fn connect_kimi(&self, model: &StandIn) {
-        self.connect_as_checked("kimi", model);
+        let settings = format!(
+            "default_model = \"stand-in\"\n\
+             [providers.check]\ntype = \"openai\"\nbase_url = \"{}\"\napi_key = \"sk-stand-in\"\n\
+             [models.stand-in]\nprovider = \"check\"\nmodel = \"stand-in\"\nmax_context_size = 200000\n",
+            model.base_url()
+        );
+        let directory = self.home().join(".kimi-code");
+        fs::create_dir_all(&directory).expect("kimi's directory");
+        fs::write(directory.join("config.toml"), settings).expect("kimi's configuration");
     }
 
     /// Makes pi use `model`. It repeats a failed request three times.
     pub fn connect_pi(&self, model: &StandIn) {
-        self.connect_as_checked("pi", model);
+        self.set_variable("PI_OFFLINE", "1");
+        let cost = json!({ "input": 1, "output": 2, "cacheRead": 0, "cacheWrite": 0 });
+        let known = json!({
+            "id": "stand-in", "name": "Stand-in", "reasoning": false, "input": ["text"],
+            "contextWindow": 200_000, "maxTokens": 8192, "cost": cost,
+        });
+        let provider = json!({
+            "baseUrl": model.base_url(), "api": "openai-completions", "apiKey": "sk-stand-in", "models": [known],
+        });
+        let agent = self.home().join(".pi/agent");
+        write_json(
+            &agent.join("models.json"),
+            &json!({ "providers": { "check": provider } }),
+        );
+        let settings = json!({ "defaultProvider": "check", "defaultModel": "stand-in" });
+        write_json(&agent.join("settings.json"), &settings);
     }
 
     /// Makes cline use `model`, as `cline auth openai-compatible` does.
     pub fn connect_cline(&self, model: &StandIn) {
-        self.connect_as_checked("cline", model);
-    }
-
-    /// Makes the agent of an adapter use `model`, as the section `check` of its file says.
-    fn connect_as_checked(&self, adapter: &str, model: &StandIn) {
-        let catalog = Catalog::load(&AdapterSources::default());
-        let manifest = catalog.manifest(adapter).expect("a built-in adapter");
-        let setup = manifest.check.expect("how its agent is led to a model");
-        let filled = |text: &str| {
-            let text = text.replace("{url}", &model.origin());
-            let text = text.replace("{home}/.config", &self.config().to_string_lossy());
-            text.replace("{home}", &self.home().to_string_lossy())
-        };
-        for (path, text) in &setup.files {
-            let file = match path.strip_prefix(".config") {
-                Ok(rest) => self.config().join(rest),
-                Err(_) => self.home().join(path),
-            };
-            fs::create_dir_all(file.parent().expect("a file has a directory")).expect("the file's directory");
-            fs::write(file, filled(text)).expect("an agent's configuration");
-        }
-        for (name, value) in &setup.env {
-            // The names of variables are those of the program.
-            self.set_variable(Box::leak(name.clone().into_boxed_str()), filled(value));
-        }
+        self.set_variable("CLINE_TELEMETRY_DISABLED", "1");
+        let settings = json!({
+            "provider": "openai-compatible", "apiKey": "sk-stand-in", "model": "stand-in", "baseUrl": model.base_url(),
+        });
+        let provider = json!({
+            "settings": settings, "updatedAt": "2026-11-20T10:00:00.000Z", "tokenSource": "manual",
+        });
+        let providers = json!({
+            "version": 1, "lastUsedProvider": "openai-compatible", "modes": {},
+            "providers": { "openai-compatible": provider },
+        });
+        write_json(&self.home().join(".cline/data/settings/providers.json"), &providers);
     }
 
     /// Makes nanocoder use `model`.

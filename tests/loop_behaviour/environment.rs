@@ -66,7 +66,7 @@ fn a_probe_and_what_is_tried_in_the_sandbox_get_no_keys_of_others_and_the_list_s
     let sandbox = Sandbox::new();
     sandbox.install_adapter(
         "spy",
-        "dialect = \"terminal\"\n[command]\nprogram = \"sh\"\nargs = []\nprompt = \"stdin\"\n\
+        "dialect = \"terminal\"\n[command]\nprogram = \"sh\"\nargs = [\"-c\", \"cat\"]\nprompt = \"stdin\"\n\
          [probe]\nargs = [\"-c\", \"env > $HOME/probe; echo 1\"]\n[login]\nkeys = [\"CODEX_API_KEY\"]\n",
     );
     let ralph = |args: &str| {

@@ -253,8 +253,6 @@ fn layers_are_merged_key_by_key_and_each_value_keeps_its_origin() {
     sandbox.write = ["$CODEX_HOME", "~/.codex"]                   # built in
     sandbox.hosts = ["api.openai.com", "auth.openai.com", "chatgpt.com"]  # built in
     install.hint = "npm install -g @openai/codex"                 # built in
-    check.env.CHECK_KEY = "sk-check"                              # built in
-    check.files = [".codex/config.toml\nmodel = \"stand-in\"\nmodel_provider = \"check\"\ncheck_for_update_on_startup = false\n[analytics]\nenabled = false\n[model_providers.check]\nname = \"check\"\nbase_url = \"{url}/v1\"\nwire_api = \"responses\"\nenv_key = \"CHECK_KEY\"\nrequest_max_retries = 0\nstream_max_retries = 0\n"]  # built in
     capabilities.usage = true                                     # built in
     "#);
 }

@@ -7,8 +7,6 @@
 
 pub mod catalog;
 pub mod check;
-mod check_answers;
-mod check_model;
 pub mod check_turn;
 pub mod conformance;
 pub mod dialect;

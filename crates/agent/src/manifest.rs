@@ -25,7 +25,7 @@ use super::{
 use reader::AdapterReader;
 use written::UsageScope;
 
-pub use parts::{AgentProcess, CheckSetup, LiveLaunch, Transport};
+pub use parts::{AgentProcess, LiveLaunch, Transport};
 pub(super) use parts::{AskSettings, CommandTemplate, McpDelivery, PromptBy};
 pub(super) use written::{LANGUAGE, WrittenAdapter};
 
@@ -60,8 +60,6 @@ pub struct Manifest {
     pub state_files: Vec<String>,
     /// The hosts that a confined agent may connect to.
     pub hosts: Vec<String>,
-    /// How the agent is led to a model server of ralph's own, for a check.
-    pub check: Option<CheckSetup>,
     /// The command that installs the program.
     pub install: Option<String>,
     pub capabilities: Capabilities,
@@ -149,7 +147,6 @@ impl Manifest {
             capabilities,
             state,
             state_files,
-            check: reader.check()?,
             title: written.title.unwrap_or_else(|| id.to_owned()),
             rank: written.rank,
             verified: written.verified,

@@ -40,10 +40,6 @@ pub enum ManifestError {
         key: String,
         names: Vec<&'static str>,
     },
-    #[error(
-        "{at}: each of `check.files` needs a path from the home directory in its first line, such as `.config/x.json`, and its text below"
-    )]
-    NoCheckFile { at: SettingOrigin },
     #[error("{at}: adapter `{id}` is not complete: {} missing", missing(.keys))]
     Missing {
         at: SettingOrigin,

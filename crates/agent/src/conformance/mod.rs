@@ -11,6 +11,5 @@ mod task;
 
 pub use judge::{Fulfilment, ObligationResult};
 pub use obligation::{OBLIGATIONS, Obligation, RequirementLevel};
-pub(crate) use observed_turn::{ObservedEnd, ObservedTurn, TurnRequest, TurnStage};
 pub use run::{ConformanceReport, ConformanceRun};
 pub use task::ConformanceTask;

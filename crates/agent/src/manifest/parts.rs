@@ -90,15 +90,6 @@ pub struct McpDelivery {
     pub stays: bool,
 }
 
-/// The variables and files that lead an agent to a model server. `{url}` in them is the server's address, `{home}` the
-/// agent's home directory.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CheckSetup {
-    pub env: Vec<(String, String)>,
-    /// Paths from the home directory, each with its text.
-    pub files: Vec<(PathBuf, String)>,
-}
-
 /// The transport of a session's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transport {

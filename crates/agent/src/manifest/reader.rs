@@ -1,10 +1,6 @@
 //! Turns written adapter files into the parts of a [`Manifest`](super::Manifest).
 
-use std::{
-    path::{Component, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use ralph_core::event::{ProblemKind, ToolKinds};
 use ralph_policy::settings::{LayerError, Merged, Node, PlaceholderSet as _, SettingOrigin, parse_template};
@@ -21,7 +17,7 @@ use super::{
         state::state_of_login,
         template::{AdapterPlaceholder, AdapterTemplate},
     },
-    AgentProcess, AskSettings, CheckSetup, CommandTemplate, LiveLaunch, McpDelivery, PromptBy, Transport,
+    AgentProcess, AskSettings, CommandTemplate, LiveLaunch, McpDelivery, PromptBy, Transport,
     written::WrittenAdapter,
 };
 
@@ -279,26 +275,6 @@ impl AdapterReader<'_> {
             .iter()
             .map(|path| moved(path).unwrap_or_else(|| path.clone()))
             .collect()
-    }
-
-    /// Reads the variables and files of a check; `None` if there are none.
-    pub(super) fn check(&self) -> Result<Option<CheckSetup>, ManifestError> {
-        let written = &self.written.check;
-        let file = |text: &String| {
-            let (path, text) = text.split_once('\n')?;
-            let path = PathBuf::from(path.trim());
-            let is_below = path.components().all(|part| matches!(part, Component::Normal(_)));
-            (is_below && path.file_name().is_some()).then(|| (path, text.to_owned()))
-        };
-        let files: Option<Vec<_>> = written.files.iter().map(file).collect();
-        let files = files.ok_or_else(|| ManifestError::NoCheckFile {
-            at: self.at("check.files"),
-        })?;
-        let is_there = !written.env.is_empty() || !files.is_empty();
-        Ok(is_there.then(|| CheckSetup {
-            env: written.env.clone(),
-            files,
-        }))
     }
 
     pub(super) fn stop(&self) -> Ladder {

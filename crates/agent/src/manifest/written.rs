@@ -57,7 +57,6 @@ settings! {
         login("login"): SettingsSection<WrittenLogin>,
         sandbox("sandbox"): SettingsSection<WrittenSandbox>,
         install("install"): SettingsSection<WrittenInstall>,
-        check("check"): SettingsSection<WrittenCheck>,
         capabilities("capabilities"): SettingsSection<WrittenCapabilities>,
         patterns("patterns"): SettingsSection<WrittenPatterns>,
     }
@@ -208,16 +207,6 @@ settings! {
     pub(crate) struct WrittenInstall {
         /// The command to install the agent.
         hint("hint"): Maybe<AnyText>,
-    }
-}
-
-settings! {
-    /// How the agent is led to the model server of `ralph adapters check`.
-    pub(crate) struct WrittenCheck {
-        /// Variables for that turn. `{url}` is the address of the server, `{home}` the agent's home directory.
-        env("env"): OpenGroup<AnyText>,
-        /// Files for that turn: each has its path from the home directory in its first line, and its text below.
-        files("files"): TextList = [],
     }
 }
 
