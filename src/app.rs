@@ -7,7 +7,6 @@ mod ceilings;
 mod check_context;
 mod check_turn;
 mod choice;
-mod conformance;
 mod delivery;
 mod denials;
 mod detached;
@@ -76,7 +75,6 @@ pub(crate) use board::{
 };
 pub(crate) use check_turn::turn_of_agent;
 pub(crate) use choice::{AgentCandidate, open_choice};
-pub(crate) use conformance::{NamedAdapter, TestedAdapter, test_adapter};
 pub(crate) use detached::{DetachedEnd, FollowUpCommands, attach, attach_at, run_detached};
 use end::concluded;
 pub(crate) use gate::leave_unguarded;

@@ -1,5 +1,5 @@
-//! `ralph adapters test`: the example agents meet every obligation, each planted fault is found by the obligation that
-//! it breaks, and real agents are tested by the same command.
+//! The obligations of `docs/spec/agent.md`: the example agents meet every one, each planted fault is found by the obligation
+//! that it breaks, and the agents that ralph has an adapter for are tested by the same turns (`fake_agent/conformance`).
 
 use std::{
     fs::{self, Permissions},
@@ -9,6 +9,8 @@ use std::{
     thread,
     time::Duration,
 };
+
+use ralph_system::proc::{ConfinementLevel, Supervisor};
 
 use crate::{
     harness::{
@@ -226,18 +228,45 @@ fn with_example(agent: &str, ending: &str, change: impl Fn(String) -> String) ->
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     };
     let manifest = format!("{agent}.toml");
-    sandbox.write(&format!("examples/agents/{manifest}"), &source(&manifest));
+    sandbox.install_adapter(agent, &source(&manifest));
     let program = format!("examples/agents/{agent}.{ending}");
     sandbox.write(&program, &change(source(&format!("{agent}.{ending}"))));
     fs::set_permissions(sandbox.project().join(program), Permissions::from_mode(0o755)).expect("the agent's program");
     sandbox
 }
 
-/// The numbers of the obligations that are not met.
-fn unmet(finished: &Finished) -> Vec<u8> {
-    let rows = finished.stdout.lines().filter(|line| line.contains("  not met"));
-    let numbers = rows.filter_map(|line| line.split_whitespace().next()?.parse().ok());
-    numbers.collect()
+/// The output of a conformance run.
+struct Tried {
+    finished: Finished,
+}
+
+impl Tried {
+    /// The numbers of the obligations with this result.
+    fn with(&self, result: &str) -> Vec<u8> {
+        let rows = self.finished.stdout.lines().filter_map(|line| {
+            let mut words = line.split(' ');
+            Some((words.next()?.parse().ok()?, words.next()?))
+        });
+        let rows: Vec<(u8, &str)> = rows.collect();
+        assert!(rows.iter().map(|(number, _)| *number).eq(1..=23), "{:?}", self.finished);
+        let found = rows.into_iter().filter(|(_, found)| *found == result);
+        found.map(|(number, _)| number).collect()
+    }
+}
+
+/// Tries the obligations on the program of an installed adapter, in the sandbox of a run. With `grace_ms` it has so long to end.
+fn tried(sandbox: &Sandbox, adapter: &str, grace_ms: u64) -> Tried {
+    let (ralph, fake) = (env!("CARGO_BIN_EXE_ralph"), env!("CARGO_BIN_EXE_fake-agent"));
+    let adapters = sandbox.config().join("ralph/adapters").display().to_string();
+    let grace = grace_ms.to_string();
+    let program = [fake, "conformance", adapter, ralph, &adapters, &grace];
+    let run = match Supervisor::confinement_level() {
+        ConfinementLevel::Landlock { .. } => sandbox.ralph(["--adapter", adapter, "sandbox", "run"]).args(program),
+        ConfinementLevel::None => sandbox.program(fake).args(&program[1..]),
+    };
+    let finished = run.run(PATIENCE);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    Tried { finished }
 }
 
 fn is_installed(interpreter: &str) -> bool {
@@ -255,14 +284,9 @@ fn the_example_agents_meet_every_obligation() {
             continue;
         }
         let sandbox = with_example(agent, ending, |text| text);
-        let file = format!("examples/agents/{agent}.toml");
-        let finished = sandbox.ralph(["adapters", "test", &file]).run(PATIENCE);
-        assert_eq!(finished.code(), Some(0), "{finished:?}");
-        assert_eq!(unmet(&finished), Vec::<u8>::new(), "{finished:?}");
-        assert!(
-            finished.stdout.contains("the program conforms: 22 met, 1 not shown"),
-            "{finished:?}"
-        );
+        let tried = tried(&sandbox, agent, 0);
+        assert_eq!(tried.with("unmet"), [0; 0], "{:?}", tried.finished);
+        assert_eq!(tried.with("met").len(), 22, "{:?}", tried.finished);
         sandbox.assert_nothing_runs();
     }
 }
@@ -274,9 +298,6 @@ fn the_example_agents_work_off_a_plan() {
             continue;
         }
         let sandbox = with_example(agent, ending, |text| text);
-        let file = format!("examples/agents/{agent}.toml");
-        let text = sandbox.read(&file).expect("the adapter file");
-        sandbox.install_adapter(agent, &text);
         sandbox.write("PLAN.md", "- [ ] Tick this task\n");
         let prompt = "Run the command `sed -i 's/- .*]/- [x]/' PLAN.md`.";
         let finished = sandbox
@@ -310,19 +331,10 @@ fn each_planted_fault_is_found_by_the_obligation_that_it_breaks() {
         thread::scope(|scope| {
             let tests: Vec<_> = some.iter().map(|fault| scope.spawn(|| test_with(fault))).collect();
             for (test, fault) in tests.into_iter().zip(some) {
-                let finished = test.join().expect("a test that ended");
-                let code = match fault.unmet {
-                    [1] => 4,
-                    // Should be, and need not.
-                    [3] | [20] => 0,
-                    _ => 1,
-                };
-                let says_what_to_do = |number: &u8| finished.stdout.contains(&format!("\n{number:>4}  "));
-                if unmet(&finished) != fault.unmet
-                    || finished.code() != Some(code)
-                    || !fault.unmet.iter().all(says_what_to_do)
-                {
-                    let (what, expected, found) = (fault.what, fault.unmet, unmet(&finished));
+                let tried = test.join().expect("a test that ended");
+                let found = tried.with("unmet");
+                if found != fault.unmet {
+                    let (what, expected, finished) = (fault.what, fault.unmet, tried.finished);
                     wrong += &format!("an agent that {what} breaks {expected:?}, found {found:?}: {finished:?}\n");
                 }
             }
@@ -336,43 +348,25 @@ fn example(agent: &str) -> (&'static str, &'static str, &'static str) {
     example.expect("an example")
 }
 
-fn test_with(fault: &Fault) -> Finished {
+fn test_with(fault: &Fault) -> Tried {
     let (agent, ending, _) = example(fault.agent);
     let sandbox = with_example(agent, ending, |text| {
         let changed = text.replace(fault.from, fault.to);
         assert_ne!(changed, text, "{}", fault.what);
         changed
     });
-    let file = format!("examples/agents/{agent}.toml");
-    let finished = sandbox.ralph(["adapters", "test", &file]).run(PATIENCE);
+    let tried = tried(&sandbox, agent, 0);
     sandbox.assert_nothing_runs();
-    finished
+    tried
 }
 
 #[test]
-fn an_adapter_that_cannot_be_tested_is_refused_in_words() {
-    let sandbox = Sandbox::new();
-    let refused = |adapter: &str, words: &str| {
-        let finished = sandbox.ralph(["adapters", "test", adapter]).run(PATIENCE);
-        assert_ne!(finished.code(), Some(0), "{finished:?}");
-        assert!(finished.stderr.contains(words), "{finished:?}");
-    };
-    refused("no-such-agent", "no-such-agent");
-    refused("no/such/file.toml", "no/such/file.toml");
-    refused("opencode-server", "adapter `opencode-server` is a server");
-    sandbox.write("odd.toml", "dialect = \"klingon\"\n");
-    refused("odd.toml", "odd.toml:1");
-    sandbox.write(
-        "away.toml",
-        "dialect = \"ralph-jsonl\"\n[command]\nprogram = \"not-installed-here\"\nargs = []\nprompt = \"stdin\"\n",
-    );
-    let finished = sandbox.ralph(["adapters", "test", "away.toml"]).run(PATIENCE);
-    assert_eq!(finished.code(), Some(4), "{finished:?}");
-    assert!(
-        finished.stdout.contains("`not-installed-here` is not on PATH"),
-        "{finished:?}"
-    );
-    assert_eq!(unmet(&finished), [1]);
+fn the_specification_has_the_obligations_that_are_tried() {
+    let text = include_str!("../docs/spec/agent.md");
+    let numbers = text
+        .lines()
+        .filter_map(|line| line.split_once(". **")?.0.parse::<u8>().ok());
+    assert!(numbers.eq(1..=23));
 }
 
 /// A model that does what the tasks say.
@@ -430,16 +424,12 @@ fn a_real_agent_is_tested(agent: Agent) {
         return;
     };
     // An agent on a busy machine takes longer to end than the adapter's grace. The next signal would hide whether it ends.
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("adapters/{}.toml", agent.adapter()));
-    let manifest = fs::read_to_string(file).unwrap();
-    let grace = manifest.lines().find(|line| line.starts_with("grace_ms = ")).unwrap();
-    sandbox.install_adapter(agent.adapter(), &manifest.replace(grace, "grace_ms = 30000"));
-    let finished = sandbox.ralph(["adapters", "test", agent.adapter()]).run(PATIENCE);
+    let tried = tried(&sandbox, agent.adapter(), 30_000);
     // Whether a stopped agent's tools end with it depends on the moment, and so does whether cline's daemon is there when it
     // exits, and whether gemini loses the rest of a long line when it exits before all of it was read.
-    let mut found = unmet(&finished);
+    let mut found = tried.with("unmet");
     found.retain(|number| *number != 20 && !matches!((agent, *number), (Agent::Cline, 11) | (Agent::Gemini, 14)));
-    assert_eq!(found, known_of(agent), "{finished:?}");
+    assert_eq!(found, known_of(agent), "{:?}", tried.finished);
     sandbox.assert_nothing_runs();
 }
 

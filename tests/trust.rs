@@ -18,7 +18,6 @@ const CALLS: &[(&str, &[&str])] = &[
     ("adapters check", &["", "evil", "claude"]),
     ("adapters list", &[""]),
     ("adapters show", &["evil"]),
-    ("adapters test", &["evil"]),
     ("adapters use", &["evil"]),
     ("answer", &["1 yes", "1 project"]),
     ("asks", &[""]),

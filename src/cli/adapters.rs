@@ -27,7 +27,7 @@ use crate::{
 use super::{
     adapters_add,
     args::Args,
-    choice, conformance,
+    choice,
     listing_args::AdaptersCommand,
     run::sources,
     table::{TableCell, table},
@@ -64,7 +64,6 @@ pub(super) fn run(args: &Args, command: &AdaptersCommand, supervisor: &Superviso
             refuse_agent(&place.paths, UserOnlyAction::Trust)?;
             adapters_add::add(&place, &catalog, entry, *yes)?;
         }
-        AdaptersCommand::Test { adapter } => return conformance::run(&place, &loaded.config, adapter, supervisor),
         AdaptersCommand::Use { id } => {
             adapters_add::refuse_without_file(id)?;
             catalog.manifest(id)?;

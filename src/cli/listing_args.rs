@@ -22,13 +22,6 @@ pub(super) enum AdaptersCommand {
         #[arg(long)]
         yes: bool,
     },
-    /// Try every obligation of an agent on an adapter's program, and print which ones it meets.
-    /// Takes about ten turns of the agent, in a temporary project; exit code 1 if an obligation is not met
-    Test {
-        /// The id of an adapter, or the path of an adapter file
-        #[arg(value_name = "ID|FILE")]
-        adapter: String,
-    },
     /// Use this adapter wherever none is named, in every project
     Use { id: String },
 }

@@ -14,7 +14,6 @@ mod comment_args;
 mod completions;
 mod confirm;
 mod confirm_tests;
-mod conformance;
 mod continued;
 mod control;
 mod demo;

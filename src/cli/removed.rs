@@ -9,6 +9,10 @@ pub(super) const REMOVED: &[(&str, &str)] = &[
         "`ralph adapters add NAME` lists the agents of the registry if it knows none of that name",
     ),
     (
+        "adapters test",
+        "`ralph adapters check ID` runs a turn of the agent and says whether it works here",
+    ),
+    (
         "bisect",
         "`ralph report` says after which iteration a goal failed; `git bisect run COMMAND` searches commits",
     ),

@@ -45,9 +45,10 @@
 //! |---|---|
 //! | `reach WAY TO` | fails where that way is closed, see `reach.rs` |
 //!
-//! `fake-agent supervise …` is something else: it plays ralph, see `supervise.rs`; `fake-agent language-server …` plays a
-//! language server, see `language.rs`.
+//! `fake-agent supervise …` and `fake-agent conformance …` are something else: they play ralph, see `supervise.rs` and
+//! `conformance`; `fake-agent language-server …` plays a language server, see `language.rs`.
 
+mod conformance;
 mod language;
 mod offspring;
 mod reach;
@@ -70,6 +71,7 @@ fn main() -> ExitCode {
         Some(offspring::LAUNCHER) => offspring::launch(&args[1..]),
         Some(offspring::RESPAWNER) => offspring::respawn(&args[1..]),
         Some("language-server") => language::serve(&args[1..]),
+        Some("conformance") => conformance::run(&args[1..]),
         Some("supervise") => supervise::run(&args[1..]),
         Some(_) => steps::run(&args),
         None => script().and_then(|script| steps::run(&script)),

@@ -8,7 +8,6 @@
 pub mod catalog;
 pub mod check;
 pub mod check_turn;
-pub mod conformance;
 pub mod dialect;
 mod error;
 pub mod greeting;

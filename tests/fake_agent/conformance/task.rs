@@ -1,4 +1,4 @@
-//! The tasks of a conformance run, in words that a model follows as well as a scripted agent.
+//! The tasks of the turns, in words that a model follows as well as a scripted agent.
 
 /// The variable with the name of the task.
 pub(super) const TASK_VAR: &str = "RALPH_CONFORMANCE";
@@ -15,7 +15,7 @@ const LONG_BYTES: usize = 200_000;
 
 /// A task, which takes one turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ConformanceTask {
+pub(super) enum ConformanceTask {
     /// Write a file.
     Write,
     /// Say what was written in the turn before.
@@ -33,19 +33,8 @@ pub enum ConformanceTask {
 }
 
 impl ConformanceTask {
-    /// All tasks.
-    pub const ALL: [ConformanceTask; 7] = [
-        ConformanceTask::Write,
-        ConformanceTask::Recall,
-        ConformanceTask::LongPrompt,
-        ConformanceTask::Reply,
-        ConformanceTask::LongOutput,
-        ConformanceTask::Refused,
-        ConformanceTask::Wait,
-    ];
-
     /// The value of the variable `RALPH_CONFORMANCE`.
-    pub fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             ConformanceTask::Write => "write",
             ConformanceTask::Recall => "recall",
@@ -58,7 +47,7 @@ impl ConformanceTask {
     }
 
     /// The request to the agent. `word` is new in each run.
-    pub fn words(self, word: &str) -> String {
+    fn words(self, word: &str) -> String {
         match self {
             ConformanceTask::Write => {
                 format!("Write the text `{word}` into the file `{WRITTEN}`. Then reply with `{word}`.")
@@ -81,8 +70,7 @@ impl ConformanceTask {
 
     /// The whole prompt.
     pub(super) fn prompt(self, word: &str) -> String {
-        let mut prompt =
-            "This is a test of your program by `ralph adapters test`. There is no other task.\n\n".to_owned();
+        let mut prompt = "This is a test of your program. There is no other task.\n\n".to_owned();
         if self == ConformanceTask::LongPrompt {
             let mut line = 0;
             while prompt.len() < LONG_BYTES {
@@ -92,46 +80,5 @@ impl ConformanceTask {
             prompt.push('\n');
         }
         prompt + &self.words(word) + "\n"
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::fmt::Write as _;
-
-    use ralph_core::testing::assert_committed_part;
-
-    use super::*;
-
-    #[test]
-    fn the_specification_has_the_tasks() {
-        let mut table = "\n| name | prompt | obligations |\n|---|---|---|\n".to_owned();
-        for task in ConformanceTask::ALL {
-            let obligations = match task {
-                ConformanceTask::Write => "4 to 11",
-                ConformanceTask::Recall => "21, 22",
-                ConformanceTask::LongPrompt => "12",
-                ConformanceTask::Reply => "13; 23, with a session that does not exist",
-                ConformanceTask::LongOutput => "14",
-                ConformanceTask::Refused => "15, 16",
-                ConformanceTask::Wait => "17 to 20",
-            };
-            writeln!(table, "| `{}` | {} | {obligations} |", task.name(), task.words("WORD"))
-                .expect("a string takes every write");
-        }
-        table.push('\n');
-        let filter = "-p ralph-loop-agent the_specification_has";
-        assert_committed_part("docs/spec/agent.md", "tasks", &table, filter);
-    }
-
-    #[test]
-    fn the_task_of_a_long_prompt_is_beyond_what_a_pipe_holds() {
-        let prompt = ConformanceTask::LongPrompt.prompt("word");
-        assert!(
-            prompt.find("`word`").is_some_and(|at| at >= LONG_BYTES),
-            "{}",
-            prompt.len()
-        );
-        assert!(prompt.len() < LONG_BYTES + 1_000);
     }
 }

@@ -6,32 +6,27 @@ use ralph_core::event::{AgentSignal, Exit, ProblemKind, Usage};
 use ralph_words::{exit_in_words, problem_kind_in_words, short_duration};
 
 use super::{
-    obligation::{
-        CONTINUES, DIRECTORY, END, EXIT, INTERRUPT, LEAVES_NOTHING, LONG_PROMPT, LOST_SESSION, Obligation, PROMPT,
-        REFUSAL, REFUSAL_EXIT, REMEMBERS, RequirementLevel, SLOW_READER, STOPPED, STOPS_TOOLS, STREAM, TERMINATE,
-        TOOLS, USAGE, VARIABLES,
-    },
+    Results,
     observed_turn::{ObservedEnd, ObservedTurn},
     task::{LAST_LINE, WRITTEN},
 };
 
-/// How a program stands to one obligation.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ObligationResult {
-    pub obligation: Obligation,
-    /// The level for this program: an agent with a dialect of its own is bound by less.
-    pub level: RequirementLevel,
-    pub fulfilment: Fulfilment,
-    /// The observation, in a few words.
-    pub seen: String,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fulfilment {
+pub(super) enum Fulfilment {
     Met,
     Unmet,
     /// The adapter does not promise it, or it could not be tried.
     NotShown,
+}
+
+impl Fulfilment {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Fulfilment::Met => "met",
+            Fulfilment::Unmet => "unmet",
+            Fulfilment::NotShown => "open",
+        }
+    }
 }
 
 /// The adapter file's statements about the program.
@@ -41,8 +36,6 @@ pub(super) struct AdapterPromises {
     pub(super) is_structured: bool,
     /// Whether a process is for one turn, so that its exit code is about that turn.
     pub(super) exits_by_turn: bool,
-    /// Whether the exit code or ralph's own dialect decides about success.
-    pub(super) is_own_dialect: bool,
     pub(super) tells_usage: bool,
     pub(super) tells_cost: bool,
     /// Whether usage is the sum over a session.
@@ -50,28 +43,8 @@ pub(super) struct AdapterPromises {
     pub(super) grace: Duration,
 }
 
-impl AdapterPromises {
-    /// The level of what ralph can do without if the dialect is another agent's own.
-    fn level(self) -> RequirementLevel {
-        if self.is_own_dialect {
-            RequirementLevel::Must
-        } else {
-            RequirementLevel::Should
-        }
-    }
-}
-
 /// Whether an obligation is met, with what was seen.
 pub(super) type Judgement = (Fulfilment, String);
-
-pub(super) fn result(obligation: Obligation, (fulfilment, seen): Judgement) -> ObligationResult {
-    ObligationResult {
-        obligation,
-        level: obligation.level,
-        fulfilment,
-        seen,
-    }
-}
 
 fn met(seen: impl Into<String>) -> Judgement {
     (Fulfilment::Met, seen.into())
@@ -91,42 +64,30 @@ pub(super) fn first_turn(
     word: &str,
     written: Option<&str>,
     promises: AdapterPromises,
-) -> Vec<ObligationResult> {
+) -> Results {
     vec![
-        result(PROMPT, gets_prompt(trial, word, written)),
-        result(DIRECTORY, writes(written, word)),
-        ObligationResult {
-            level: promises.level(),
-            ..result(STREAM, stream(trial, promises))
-        },
-        result(TOOLS, tools(trial, promises)),
-        result(USAGE, usage(trial, promises)),
-        result(END, end(trial)),
-        result(EXIT, exit(trial)),
-        result(LEAVES_NOTHING, leaves_nothing(trial)),
+        (4, gets_prompt(trial, word, written)),
+        (5, writes(written, word)),
+        (6, stream(trial, promises)),
+        (7, tools(trial, promises)),
+        (8, usage(trial, promises)),
+        (9, end(trial)),
+        (10, exit(trial)),
+        (11, leaves_nothing(trial)),
     ]
 }
 
-pub(super) fn long_prompt(trial: &ObservedTurn, word: &str) -> ObligationResult {
-    result(LONG_PROMPT, answers(trial, word))
-}
-
-pub(super) fn variables(trial: &ObservedTurn, word: &str) -> ObligationResult {
-    result(VARIABLES, answers(trial, word))
-}
-
 /// The result of a turn whose output was not read for a while. Lines that are no events count if the turn `first` had none.
-pub(super) fn slow_reader(first: &ObservedTurn, trial: &ObservedTurn) -> ObligationResult {
+pub(super) fn slow_reader(first: &ObservedTurn, trial: &ObservedTurn) -> Judgement {
     let torn = trial.unknown().next().filter(|_| first.unknown().next().is_none());
-    let judgement = match torn {
+    match torn {
         Some(line) => unmet(format!("a line that is no event: {line}")),
         None => answers(trial, LAST_LINE),
-    };
-    result(SLOW_READER, judgement)
+    }
 }
 
 /// The results of a turn whose key is refused.
-pub(super) fn refusal(trial: &ObservedTurn, promises: AdapterPromises) -> Vec<ObligationResult> {
+pub(super) fn refusal(trial: &ObservedTurn, promises: AdapterPromises) -> Results {
     let told = match (trial.verdict(), trial.problem()) {
         (Some(true), _) => unmet("the turn was reported as a success"),
         (_, Some(problem)) if problem.kind == ProblemKind::Auth => met(problem.text.as_str()),
@@ -143,13 +104,7 @@ pub(super) fn refusal(trial: &ObservedTurn, promises: AdapterPromises) -> Vec<Ob
         Some(exit) => met(exit_in_words(exit)),
         None => not_shown("it did not start"),
     };
-    vec![
-        result(REFUSAL, told),
-        ObligationResult {
-            level: promises.level(),
-            ..result(REFUSAL_EXIT, code)
-        },
-    ]
+    vec![(15, told), (16, code)]
 }
 
 /// The results of turns that were stopped: by an interrupt, if the adapter file asks for one, and by terminate.
@@ -157,7 +112,7 @@ pub(super) fn stops(
     interrupted: Option<&ObservedTurn>,
     terminated: &ObservedTurn,
     promises: AdapterPromises,
-) -> Vec<ObligationResult> {
+) -> Results {
     let interrupt = match interrupted {
         Some(trial) => ends(trial, promises),
         None => not_shown("`stop.first` is `terminate`"),
@@ -180,10 +135,10 @@ pub(super) fn stops(
         (Some(_), None) => met("no process was left"),
     };
     vec![
-        result(INTERRUPT, interrupt),
-        result(TERMINATE, ends(terminated, promises)),
-        result(STOPPED, stopped),
-        result(STOPS_TOOLS, tools),
+        (17, interrupt),
+        (18, ends(terminated, promises)),
+        (19, stopped),
+        (20, tools),
     ]
 }
 
@@ -194,15 +149,13 @@ pub(super) fn sessions(
     lost: Option<&ObservedTurn>,
     word: &str,
     promises: AdapterPromises,
-) -> Vec<ObligationResult> {
+) -> Results {
     let (Some(continued), Some(lost)) = (continued, lost) else {
         let why = match first.session() {
             Some(_) => "the adapter file has no `command.resume`",
             None => "the adapter file has no `command.resume`, or no session was reported",
         };
-        return [CONTINUES, REMEMBERS, LOST_SESSION]
-            .map(|obligation| result(obligation, not_shown(why)))
-            .into();
+        return [21, 22, 23].map(|number| (number, not_shown(why))).into();
     };
     let same = match (first.session(), continued.session()) {
         _ if continued.verdict() != Some(true) => unmet(failure(continued)),
@@ -221,19 +174,13 @@ pub(super) fn sessions(
         )),
         (_, None) => unmet("no problem was reported"),
     };
-    let mut results = vec![
-        result(CONTINUES, same),
-        result(REMEMBERS, answers(continued, word)),
-        result(LOST_SESSION, is_lost),
-    ];
-    if let Some(why) = falls(first, continued, promises) {
-        results.push(result(USAGE, unmet(why)));
-    }
+    let mut results = vec![(21, same), (22, answers(continued, word)), (23, is_lost)];
+    results.extend(falls(first, continued, promises).map(|why| (8, unmet(why))));
     results
 }
 
 /// Whether the turn succeeded with an answer that contains `word`.
-fn answers(trial: &ObservedTurn, word: &str) -> Judgement {
+pub(super) fn answers(trial: &ObservedTurn, word: &str) -> Judgement {
     match trial.verdict() {
         _ if trial.says(word) => met(format!("the answer has `{word}`")),
         Some(true) => unmet(format!("the answer has no `{word}`")),
@@ -405,94 +352,5 @@ fn in_words(time: Duration) -> String {
     match u64::try_from(time.as_millis()).unwrap_or(u64::MAX) {
         ms if ms < 1_000 => format!("{ms} ms"),
         ms => short_duration(ms),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const PROMISES: AdapterPromises = AdapterPromises {
-        is_structured: true,
-        exits_by_turn: true,
-        is_own_dialect: true,
-        tells_usage: false,
-        tells_cost: false,
-        sums_usage: false,
-        grace: Duration::from_secs(1),
-    };
-
-    fn trial(lines: &[&str]) -> ObservedTurn {
-        let signals = lines.iter().map(|line| serde_json::from_str(line).expect("a signal"));
-        ObservedTurn {
-            signals: signals.collect(),
-            exit: Some(Exit::Code { code: 0 }),
-            ..ObservedTurn::default()
-        }
-    }
-
-    #[test]
-    fn tools_that_overlap_are_pairs_and_a_second_end_is_not() {
-        let start = |call: &str| format!(r#"{{"type":"tool-started","call":"{call}","tool":"t","input":""}}"#);
-        let stop = |call: &str| format!(r#"{{"type":"tool-ended","call":"{call}","tool":"t","ok":true,"output":""}}"#);
-        let judged = |lines: &[String]| {
-            let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-            tools(&trial(&lines), PROMISES)
-        };
-        assert_eq!(
-            judged(&[start("a"), start("b"), stop("a"), stop("b")]).0,
-            Fulfilment::Met
-        );
-        assert_eq!(judged(&[start("a"), stop("a"), stop("a")]).0, Fulfilment::Unmet);
-        assert_eq!(judged(&[start("a"), start("a"), stop("a")]).0, Fulfilment::Unmet);
-        assert_eq!(judged(&[]).0, Fulfilment::NotShown);
-    }
-
-    #[test]
-    fn usage_of_which_more_is_cached_than_was_read_is_refused() {
-        let of = |usage: &str| usage_of(&format!(r#"{{"type":"usage","usage":{usage}}}"#));
-        fn usage_of(line: &str) -> Fulfilment {
-            usage(&trial(&[line]), PROMISES).0
-        }
-        assert_eq!(
-            of(r#"{"inputTokens":10,"cachedTokens":10,"outputTokens":1,"costUsd":0.0}"#),
-            Fulfilment::Met
-        );
-        assert_eq!(
-            of(r#"{"inputTokens":10,"cachedTokens":11,"outputTokens":1,"costUsd":0.0}"#),
-            Fulfilment::Unmet
-        );
-        assert_eq!(
-            of(r#"{"inputTokens":10,"cachedTokens":0,"outputTokens":1,"costUsd":-0.1}"#),
-            Fulfilment::Unmet
-        );
-    }
-
-    #[test]
-    fn an_agent_that_answers_and_goes_on_has_not_told_its_end_last() {
-        let ended = r#"{"type":"turn-ended","ok":true,"message":"word"}"#;
-        assert_eq!(end(&trial(&[ended])).0, Fulfilment::Met);
-        let after = r#"{"type":"said","text":"more"}"#;
-        assert_eq!(end(&trial(&[ended, after])).0, Fulfilment::Unmet);
-        let problem = r#"{"type":"problem","problem":{"kind":{"kind":"network"},"text":"no route"}}"#;
-        let failed = r#"{"type":"turn-ended","ok":false,"message":null}"#;
-        let (fulfilment, seen) = end(&trial(&[problem, failed]));
-        assert_eq!(
-            (fulfilment, seen.contains("no route")),
-            (Fulfilment::Unmet, true),
-            "{seen}"
-        );
-    }
-
-    #[test]
-    fn a_program_that_needs_a_second_signal_has_not_ended_on_the_first() {
-        let stopped = |took| {
-            let end = ObservedEnd::Stopped {
-                took: Duration::from_millis(took),
-            };
-            ends(&ObservedTurn { end, ..trial(&[]) }, PROMISES).0
-        };
-        assert_eq!(stopped(900), Fulfilment::Met);
-        assert_eq!(stopped(1_000), Fulfilment::Unmet);
     }
 }
