@@ -28,10 +28,10 @@ fn main() {
     let [nothing, version, config] = interleaved([
         &|| quietly(scratch.command("/bin/true")),
         &|| quietly(scratch.ralph(["--version"])),
-        &|| quietly(scratch.ralph(["config", "show"])),
+        &|| quietly(scratch.ralph(["config"])),
     ]);
     let most = nothing + MOST_BEYOND_TRUE;
-    for (name, time) in [("ralph --version", version), ("ralph config show", config)] {
+    for (name, time) in [("ralph --version", version), ("ralph config", config)] {
         Row::new(name, time).beside("/bin/true", nothing).at_most(most).print();
     }
     let agent = until_agent(&scratch);

@@ -118,7 +118,7 @@ impl From<Mistakes> for Failure {
             return failure.hint("see `ralph --help`");
         }
         if hints.is_empty() {
-            return failure.hint("`ralph config path` lists the files, `ralph config schema` shows their format");
+            return failure.hint("`ralph config` lists the files, `ralph config schema` shows their format");
         }
         failure.hints(hints)
     }
@@ -200,7 +200,7 @@ impl From<OpenError> for Failure {
                 Failure::of(FailureKind::Locked, &error).hint("wait until it has ended, and try again")
             }
             OpenError::MessageWaits { id, .. } => Failure::of(FailureKind::Failed, &error).hint(format!(
-                "`ralph continue` delivers it, `ralph withdraw {}` drops it",
+                "`ralph continue` delivers it, `ralph steer --withdraw {}` drops it",
                 id.0
             )),
             error @ (OpenError::Lock(LockError::Unusable { .. })

@@ -116,7 +116,7 @@ fn an_answer_that_is_remembered_asks_no_more_in_this_run_or_this_project_and_out
         "{said}"
     );
     terminal.sees("matches your rule Bash(date *)");
-    let list = sandbox.ralph(["permissions", "list"]).run(SOON).stdout;
+    let list = sandbox.ralph(["permissions"]).run(SOON).stdout;
     let kept: Vec<&str> = list.lines().filter(|line| line.starts_with("answer")).collect();
     assert!(
         kept[0].contains("Bash(rm precious.txt)") && kept[0].contains("rules.json"),

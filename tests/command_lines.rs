@@ -219,7 +219,7 @@ printf '{"type":"usage","usage":{"costUsd":%s}}\n' $cost; work; over done"#;
         "runs",
         "restore",
         "adapters",
-        "config show",
+        "config",
         "report",
         "frobnicate",
     ] {
@@ -354,7 +354,7 @@ fn what_is_wrong_with_the_command_line_is_said_alone_and_a_run_that_ended_is_con
 fn a_notification_is_tried_and_what_was_done_or_is_missing_is_said() {
     let sandbox = Sandbox::new();
     let tried = |notify: &str| {
-        let ralph = sandbox.ralph(["notify", "test"]);
+        let ralph = sandbox.ralph(["notify"]);
         ralph.env("RALPH_NOTIFY", notify).run(SOON)
     };
     let done = tried("printf %s \"$RALPH_REASON\" > told.txt; echo some words");

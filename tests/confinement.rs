@@ -37,7 +37,7 @@ use attempts::{ATTEMPTS, PRELUDE};
 
 /// Whether this kernel has Landlock. Says that the test is skipped if not.
 pub(crate) fn has_landlock(sandbox: &Sandbox) -> bool {
-    let shown = sandbox.ralph(["sandbox", "show"]).run(SOON);
+    let shown = sandbox.ralph(["sandbox"]).run(SOON);
     let there = shown.stdout.contains("(this system has Landlock");
     if !there {
         skipped("the sandbox: this kernel has no Landlock");
@@ -710,7 +710,7 @@ fn a_place_that_cannot_be_hidden_is_listed_once() {
     let sandbox = Sandbox::in_tmp();
     let keys = sandbox.home().join(".ssh");
     std::fs::create_dir(&keys).expect("a directory");
-    let shown = sandbox.ralph(["sandbox", "show"]).run(SOON).stdout;
+    let shown = sandbox.ralph(["sandbox"]).run(SOON).stdout;
     // To an agent of root, the machine's own `~/.ssh` is that of another user.
     let keys = keys.display().to_string();
     let lines: Vec<&str> = shown.lines().filter(|line| line.contains(&keys)).collect();
@@ -722,7 +722,7 @@ fn a_place_that_cannot_be_hidden_is_listed_once() {
 fn a_project_cannot_widen_its_own_sandbox() {
     let sandbox = Sandbox::new();
     sandbox.write(".ralph/config.json", r#"{"sandbox": {"write": ["/"]}}"#);
-    let finished = sandbox.ralph(["sandbox", "show"]).run(SOON);
+    let finished = sandbox.ralph(["sandbox"]).run(SOON);
     assert_eq!(finished.code(), Some(3), "{finished:?}");
     assert!(
         finished.stderr.contains("config.json:1:14") && finished.stderr.contains("cannot be set by a project"),

@@ -11,7 +11,7 @@ use ralph_core::event::{Event, Notice};
 /// Commands that an agent could call, each with the name that its user is told.
 const COMMANDS: [(&str, &str); 27] = [
     ("steer --standing obey", "steer"),
-    ("withdraw 1", "withdraw"),
+    ("steer --withdraw 1", "withdraw"),
     ("comment PLAN.md:1 obey", "comment"),
     ("comment --send --now", "comment"),
     ("comment --resolve 1", "comment"),
@@ -20,10 +20,10 @@ const COMMANDS: [(&str, &str); 27] = [
     ("answer 1 always --rule Bash", "answer"),
     ("answer 1 project", "answer"),
     ("permissions forget Bash", "permissions"),
-    ("permissions mode auto", "permissions"),
+    ("continue --permission-mode auto", "permissions"),
     ("continue --iterations 100", "continue"),
     ("plan set-aside Task", "plan"),
-    ("plan take-back Task", "plan"),
+    ("plan set-aside --undo Task", "plan"),
     ("continue --adapter other --model m", "continue"),
     ("pause", "pause"),
     ("resume", "resume"),

@@ -189,13 +189,13 @@ fn of_several_agents_with_a_login_one_is_asked_for_once_and_used_wherever_none_i
             .env("PATH", &path)
             .run(SOON)
     };
-    let shown = ralph("config show").stdout;
+    let shown = ralph("config").stdout;
     let adapter = shown.lines().find(|line| line.starts_with("adapter ")).unwrap();
     assert!(
         adapter.contains("\"codex\"") && adapter.contains("chosen.json:2:3"),
         "{adapter}"
     );
-    assert!(ralph("config path").stdout.starts_with("chosen "));
+    assert!(shown.starts_with("chosen "), "{shown}");
 
     // With a choice made, `init` does not ask again.
     let mut terminal = Terminal::start(&sandbox.untrusting_ralph(["init"]).env("PATH", &path), 100, 30);

@@ -527,7 +527,7 @@ fn a_plan_of_a_directory_above_is_named_with_the_command_that_works_on_it() {
     let run = |args: &[&str]| sandbox.untrusting_ralph(args).current_dir(&below).run(SOON);
     for args in [
         &["--headless", "-a", "script"][..],
-        &["plan", "show"],
+        &["plan"],
         &["--mode", "fix", "--headless", "-a", "script"],
     ] {
         let refused = run(args);
@@ -542,6 +542,6 @@ fn a_plan_of_a_directory_above_is_named_with_the_command_that_works_on_it() {
         );
     }
     fs::write(below.join("PLAN.md"), "- [ ] its own\n").unwrap();
-    let own = run(&["plan", "next"]);
+    let own = run(&["plan", "--next"]);
     assert_eq!(own.stdout, "its own\n", "{own:?}");
 }

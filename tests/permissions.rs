@@ -223,7 +223,7 @@ works
     );
     let running = sandbox.looping([] as [&str; 0]).start();
     running.wait_for_record(SOON, |event| matches!(event, Event::Asked { .. }));
-    let set = permissions(&sandbox, &["mode", "auto"]);
+    let set = sandbox.ralph(["continue", "--permission-mode", "auto"]).run(SOON);
     let told = "permission mode `auto`: requests without a matching rule are now allowed\n";
     assert_eq!((set.code(), set.stdout.as_str()), (Some(0), told), "{set:?}");
     let finished = running.wait(SOON);

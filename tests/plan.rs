@@ -130,7 +130,7 @@ fn plans_of_many_shapes_have_the_tasks_that_a_person_counts() {
     let sandbox = Sandbox::new();
     let counted = COUNTED.map(|(name, ..)| {
         let path = format!("{fixtures}/{name}");
-        let shown = sandbox.ralph(["plan", "show", "--json", "--plan", &path]).run(SOON);
+        let shown = sandbox.ralph(["plan", "--json", "--plan", &path]).run(SOON);
         let shown: Value = serde_json::from_str(&shown.stdout).unwrap_or_else(|_| panic!("{shown:?}"));
         let list = |key: &str| shown[key].as_array().cloned().unwrap_or_default();
         let done = list("tasks").iter().filter(|task| task["done"] == true).count();

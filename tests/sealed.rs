@@ -126,7 +126,7 @@ impl SealedProject {
 }
 
 fn has_landlock(sandbox: &Sandbox) -> bool {
-    let shown = sandbox.ralph(["sandbox", "show"]).run(SOON);
+    let shown = sandbox.ralph(["sandbox"]).run(SOON);
     let there = shown.stdout.contains("(this system has Landlock");
     if !there {
         skipped("sealed goals: this kernel has no Landlock");
@@ -297,7 +297,7 @@ fn a_run_with_a_sealed_goal_starts_only_where_its_files_are_kept_from_agents() {
         .arg(project.sealed.join("held_out/test_held.py"))
         .run(SOON);
     assert_ne!(read.code(), Some(0), "{read:?}");
-    let list = sandbox.ralph(["goals", "list"]).run(SOON).stdout;
+    let list = sandbox.ralph(["goals"]).run(SOON).stdout;
     assert!(list.contains("sealed: ~/sealed  off"), "{list}");
 }
 

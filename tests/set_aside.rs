@@ -80,7 +80,7 @@ fn a_task_that_is_taken_back_is_worked_on_also_after_ralph_was_killed() {
     for task in ["Parse", "Parse again"] {
         assert_eq!(plan(&sandbox, &["set-aside", task]).code(), Some(0));
     }
-    let done = plan(&sandbox, &["take-back", "Parse again"]);
+    let done = plan(&sandbox, &["set-aside", "--undo", "Parse again"]);
     assert_eq!(
         (done.code(), &*done.stdout),
         (Some(0), "you took back: Parse again\n"),

@@ -32,7 +32,7 @@ fn tasks_are_worked_on_in_the_order_that_the_plan_asks_for() {
         "- [ ] Extra {optional}\n- [ ] Print {after=Parse}\n- [ ] Read\n- [ ] Parse {after=Read}\n- [ ] Urgent {priority=1}\n",
         &format!("{TICK}tick; over Ready."),
     );
-    let next = sandbox.ralph(["plan", "next"]).run(SOON).stdout;
+    let next = sandbox.ralph(["plan", "--next"]).run(SOON).stdout;
     assert_eq!(next, "Urgent\n");
     let finished = sandbox.looping(["--max-iterations", "9"]).run(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");

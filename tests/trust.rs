@@ -16,7 +16,7 @@ use crate::{
 const CALLS: &[(&str, &[&str])] = &[
     ("adapters add", &["auggie"]),
     ("adapters check", &["", "evil", "claude"]),
-    ("adapters list", &[""]),
+    ("adapters", &[""]),
     ("adapters show", &["evil"]),
     ("adapters use", &["evil"]),
     ("answer", &["1 yes", "1 project"]),
@@ -25,16 +25,14 @@ const CALLS: &[(&str, &[&str])] = &[
     ("comment", &["", "--resolve 1"]),
     ("completions", &["bash"]),
     ("confirm", &["", "--yes"]),
-    ("config path", &[""]),
     ("config schema", &[""]),
-    ("continue", &["--headless"]),
-    ("config show", &[""]),
+    ("continue", &["--headless", "--permission-mode ask"]),
+    ("config", &[""]),
     ("demo", &["--headless"]),
     ("diff", &["1", "1 --stat"]),
     ("doctor", &["", "--format json"]),
-    ("engines list", &[""]),
-    ("engines show", &["task-spooler"]),
-    ("goals list", &[""]),
+    ("engines", &["", "task-spooler"]),
+    ("goals", &[""]),
     ("init", &["", "--yes --no-check"]),
     ("import", &["PLAN.md --to -"]),
     ("goals check", &[""]),
@@ -43,27 +41,22 @@ const CALLS: &[(&str, &[&str])] = &[
     ("many attach", &[""]),
     ("many cancel", &[""]),
     ("many clean", &["", "--older 1h"]),
-    ("many pause", &[""]),
     ("many report", &["", "--format json"]),
     ("many resume", &[""]),
     ("many status", &["", "--json"]),
-    ("many steer", &["other words"]),
     ("take", &["", "42"]),
     ("acp", &[""]),
     ("mcp", &[""]),
-    ("notify test", &[""]),
+    ("notify", &[""]),
     ("pause", &[""]),
     ("permissions forget", &["Bash"]),
-    ("permissions list", &[""]),
-    ("permissions mode", &["ask"]),
+    ("permissions", &[""]),
     ("permissions test", &["true"]),
     ("plan add", &["More"]),
     ("plan check", &["", "--json"]),
-    ("plan next", &[""]),
     ("plan prompt", &["", "--built-in"]),
-    ("plan set-aside", &["Write"]),
-    ("plan show", &[""]),
-    ("plan take-back", &["Write"]),
+    ("plan", &["", "--next"]),
+    ("plan set-aside", &["Write", "--undo Write"]),
     ("replay", &[""]),
     ("report", &[""]),
     ("reset-circuit", &[""]),
@@ -72,12 +65,13 @@ const CALLS: &[(&str, &[&str])] = &[
     ("runs", &[""]),
     ("sandbox explain", &["src"]),
     ("sandbox run", &["true"]),
-    ("sandbox show", &["", "--json"]),
+    ("sandbox", &["", "--json"]),
     ("setup", &["shop --yes"]),
     ("skip", &[""]),
     ("status", &["", "--json"]),
-    ("steer", &["hello"]),
+    ("steer", &["hello", "--to other words", "--withdraw 1"]),
     ("stop", &[""]),
+    ("tasks", &[""]),
     ("tasks cancel", &["1"]),
     ("tasks output", &["1"]),
     ("tasks start", &["touch x"]),
@@ -86,7 +80,6 @@ const CALLS: &[(&str, &[&str])] = &[
     ("wait", &[""]),
     // The address belongs to no interface: `ralph web` would otherwise serve until it is stopped.
     ("web", &["--listen 192.0.2.1:7257"]),
-    ("withdraw", &["1"]),
 ];
 
 /// Runs of the loop, which need the project's settings and therefore do not start.
@@ -109,6 +102,7 @@ fn commands(sandbox: &Sandbox, above: &str) -> BTreeSet<String> {
         .arg("--help")
         .run(SOON)
         .stdout;
+    let runs_alone = !above.is_empty() && help.lines().any(|line| line.ends_with("[COMMAND]"));
     // The top-level help lists commands in groups.
     let heading = if above.is_empty() { "Begin:\n" } else { "Commands:\n" };
     let listed = help.split_once(heading).map_or("", |(_, rest)| rest);
@@ -128,6 +122,7 @@ fn commands(sandbox: &Sandbox, above: &str) -> BTreeSet<String> {
                 below
             }
         })
+        .chain(runs_alone.then(|| above.to_owned()))
         .collect()
 }
 
@@ -282,7 +277,7 @@ fn looking_goes_without_what_is_not_trusted_and_says_so() {
     let sandbox = Sandbox::new();
     sandbox.write(".ralph/config.json", r#"{ "model": "theirs", "notify": "touch x" }"#);
     let looks = |args: &str| sandbox.untrusting_ralph(args.split_whitespace()).run(SOON);
-    let shown = looks("config show");
+    let shown = looks("config");
     assert_eq!(shown.code(), Some(0));
     assert!(
         !shown.stdout.contains("theirs") && !shown.stdout.contains("touch x"),
@@ -295,14 +290,13 @@ fn looking_goes_without_what_is_not_trusted_and_says_so() {
         "{shown:?}"
     );
     assert!(
-        looks("config path")
-            .stdout
-            .contains(".ralph/config.json  (not trusted)")
+        shown.stdout.contains(".ralph/config.json  (not trusted)"),
+        "{shown:?}"
     );
     let doctor = looks("doctor");
     assert!(doctor.stdout.contains("not trusted: .ralph/config.json"), "{doctor:?}");
     assert!(doctor.stdout.contains("`ralph trust` trusts them"), "{doctor:?}");
-    assert!(sandbox.ralph(["config", "show"]).run(SOON).stdout.contains("theirs"));
+    assert!(sandbox.ralph(["config"]).run(SOON).stdout.contains("theirs"));
     // Commands that use nothing of the project do not warn.
     assert_eq!(looks("runs").stderr.matches("trust").count(), 0);
 }

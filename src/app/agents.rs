@@ -186,7 +186,7 @@ impl<'a> AgentChooser<'a> {
                 format!("adapter `{id}` has no live channel"),
             )
             .hint("`--channel auto` uses the available one")
-            .hint("`ralph adapters list` shows which adapters have one")),
+            .hint("`ralph adapters` shows which adapters have one")),
             (Channel::Auto, Some(live))
                 if !(self.needs_answers(live)
                     || self.needs_counts(manifest, live)

@@ -113,7 +113,7 @@ fn choice(candidates: &[AgentCandidate]) -> Result<(&str, ChoiceReason), Failure
             FailureKind::AgentUnavailable,
             "no adapter is set and no agent is installed",
         )
-        .hint("`ralph adapters list` shows all adapters, `--adapter ID` chooses one")
+        .hint("`ralph adapters` shows all adapters, `--adapter ID` chooses one")
         .hint("set OPENAI_API_KEY, ANTHROPIC_API_KEY or `native.baseUrl`, the address of a model, to use ralph's own agent")
         .hint("`ralph demo` shows the loop without an agent")),
         ([], [first, ..]) => Ok((&first.id, ChoiceReason::NoneLoggedIn)),

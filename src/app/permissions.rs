@@ -217,7 +217,7 @@ pub(super) fn enforceable(agent: &AvailableAgent, policy: &RulePolicy) -> Result
             asks.join(", ")
         )),
     }
-    .hint("`ralph adapters list` shows what each adapter asks for; `claude` requests permission for every use of a tool")
+    .hint("`ralph adapters` shows what each adapter asks for; `claude` requests permission for every use of a tool")
     .hint("or move them from `permissions` to the agent's own settings"))
 }
 

@@ -49,28 +49,30 @@ pub(super) fn is_of_use(id: &str, check: &Result<CheckReport, AgentError>) -> bo
     id != DEMO && !(id == NATIVE && lacks_login())
 }
 
-pub(super) fn run(args: &Args, command: &AdaptersCommand, supervisor: &Supervisor) -> Result<u8, Failure> {
+pub(super) fn run(args: &Args, command: Option<&AdaptersCommand>, supervisor: &Supervisor) -> Result<u8, Failure> {
+    use AdaptersCommand::{Add, Check, Show, Test, Use};
+
     let place = trust::place_to_look(args)?;
     let loaded = config::load(&sources(args, &place))?;
     let catalog = app::catalog(&place, &loaded.config);
     let probing = app::probing(&place, &loaded.config, &catalog, supervisor);
     match command {
-        AdaptersCommand::List => {
+        None => {
             list(&catalog, &place.project);
             catalog.notices().iter().for_each(|notice| warn(notice));
         }
-        AdaptersCommand::Show { id } => print(&catalog.show(id)?),
-        AdaptersCommand::Add { entry, yes } => {
+        Some(Show { id }) => print(&catalog.show(id)?),
+        Some(Add { entry, yes }) => {
             refuse_agent(&place.paths, UserOnlyAction::Trust)?;
             adapters_add::add(&place, &catalog, entry, *yes)?;
         }
-        AdaptersCommand::Use { id } => {
+        Some(Use { id }) => {
             adapters_add::refuse_without_file(id)?;
             catalog.manifest(id)?;
             refuse_agent(&place.paths, UserOnlyAction::Trust)?;
             choice::remember(&place, id)?;
         }
-        AdaptersCommand::Check { id: Some(id) } => {
+        Some(Check { id: Some(id) }) => {
             let report = catalog.check(id, &place.project, probing)?;
             print(&in_words(&report));
             let lacks_tls = app::native_lacks_tls(&loaded.config).filter(|_| id == NATIVE);
@@ -81,7 +83,7 @@ pub(super) fn run(args: &Args, command: &AdaptersCommand, supervisor: &Superviso
                 return Ok(FailureKind::AgentUnavailable.exit_code());
             }
         }
-        AdaptersCommand::Check { id: None } => {
+        Some(Check { id: None }) => {
             let checked = catalog.check_all(&place.project, probing);
             for (id, check) in &checked {
                 match check {

@@ -4,7 +4,6 @@ use std::{ffi::OsString, net::SocketAddr, path::PathBuf};
 
 use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use ralph_core::event::PermissionMode;
 use ralph_system::diagnostics::Filter;
 
 use crate::config::{
@@ -15,7 +14,7 @@ use crate::config::{
 use super::{
     batch_flags::{ManyArgs, TakeArgs},
     comment_args::CommentArgs,
-    listing_args::{AdaptersCommand, ConfigCommand, EnginesCommand, GoalsCommand, ReportFormatArg},
+    listing_args::{AdaptersCommand, ConfigCommand, GoalsCommand, ReportFormatArg},
     setting_flags::{self, SettingFlags},
 };
 
@@ -257,13 +256,19 @@ pub(super) enum CliCommand {
         /// The plan [default: the one that a run would use]
         #[arg(id = "plan-file", long = "plan", short = 'p', value_name = "FILE", global = true)]
         plan: Option<PathBuf>,
+        /// Print only the task that the next iteration works on; exit code 1 if every task is done
+        #[arg(long)]
+        next: bool,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
         #[command(subcommand)]
         command: Option<PlanCommand>,
     },
     /// Continue the last run where it ended, after Ctrl-C, a limit or a block: with its counts, its session, your
     /// messages and the settings that it was started with; options of `ralph` that are typed here replace these
-    /// settings. While the run is active, limits that are typed here become its limits, and an adapter or a model gets
-    /// its next iterations
+    /// settings. While the run is active, limits that are typed here become its limits, an adapter or a model gets its
+    /// next iterations, and a permission mode decides from now on
     Continue(Box<Continuing>),
     /// Run several plans side by side, each on a branch of its own, and merge finished plans: `ralph many api.md
     /// ui.md`. A merge counts once the goals pass on the merged tree; options of `ralph` that are typed here apply to
@@ -313,14 +318,15 @@ pub(super) enum CliCommand {
         /// Put it into every prompt, beginning with the next one
         #[arg(long)]
         standing: bool,
+        /// To the agent of this plan of the last batch, by its name or its file
+        #[arg(long, value_name = "PLAN")]
+        to: Option<String>,
+        /// Withdraw message N, as `ralph status` numbers it: one that is not delivered yet, or a standing one
+        #[arg(long, value_name = "N", conflicts_with_all = ["now", "standing", "text"])]
+        withdraw: Option<u32>,
         /// The message
-        #[arg(required = true, value_name = "TEXT")]
+        #[arg(required_unless_present = "withdraw", value_name = "TEXT")]
         text: Vec<String>,
-    },
-    /// Withdraw a message that is not delivered yet, or a standing one
-    Withdraw {
-        /// The number of the message, as `ralph status` shows it
-        id: u32,
     },
     /// Comment on lines of the work: `ralph comment src/a.rs:12 "Name it"`; without a place, list the comments
     Comment(CommentArgs),
@@ -351,7 +357,7 @@ pub(super) enum CliCommand {
         #[arg(long = "rule", value_name = "RULE")]
         rules: Vec<String>,
     },
-    /// Pause after the current iteration
+    /// Pause after the current iteration; without a run, pause the running batch
     Pause,
     /// Resume a paused run
     Resume {
@@ -385,13 +391,19 @@ pub(super) enum CliCommand {
         #[command(subcommand)]
         command: Option<GoalsCommand>,
     },
-    /// Test and list the rules on what agents may do
+    /// List the rules on what agents may do, with where each is written, and test them
     Permissions {
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
         #[command(subcommand)]
         command: Option<PermissionsCommand>,
     },
-    /// Show and try what agents and goals may do on this machine
+    /// Show what agents and goals may do on this machine: writable and unreadable paths, and the keys passed on
     Sandbox {
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
         #[command(subcommand)]
         command: Option<SandboxCommand>,
     },
@@ -445,15 +457,16 @@ pub(super) enum CliCommand {
         #[arg(long, value_name = "N", default_value_t = 1.0)]
         speed: f64,
     },
-    /// Show and check the agents that ralph can run
+    /// List the agents that ralph can run, and whether they are installed
     Adapters {
         #[command(subcommand)]
         command: Option<AdaptersCommand>,
     },
-    /// Show the engines that can run the plans of `ralph many`
+    /// List the engines that can run the plans of `ralph many`, or show one
     Engines {
-        #[command(subcommand)]
-        command: Option<EnginesCommand>,
+        /// The engine whose settings are printed, each with its origin
+        #[arg(value_name = "ENGINE")]
+        id: Option<String>,
     },
     /// Check whether ralph can run here (agents, machine, project), and show how to fix problems
     Doctor {
@@ -467,7 +480,7 @@ pub(super) enum CliCommand {
         )]
         format: DoctorFormatArg,
     },
-    /// Show the settings and where they come from
+    /// Show every setting in effect with its origin, and the files that are read
     Config {
         #[command(subcommand)]
         command: Option<ConfigCommand>,
@@ -534,11 +547,8 @@ pub(super) enum CliCommand {
         #[arg(value_name = "OPTION", trailing_var_arg = true, allow_hyphen_values = true)]
         options: Vec<OsString>,
     },
-    /// Try the notifications that a run would send you
-    Notify {
-        #[command(subcommand)]
-        command: NotifyCommand,
-    },
+    /// Send one notification by the setting `notify`, and say what was done
+    Notify,
     /// Print completions for your shell
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions {
@@ -578,18 +588,6 @@ pub(super) enum DoctorFormatArg {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum PlanCommand {
-    /// Show every task with its state
-    Show {
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Print the task that the next iteration works on; exit code 1 if every task is done
-    Next {
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
     /// Print the prompt that the next iteration would get
     Prompt {
         /// Print the built-in instructions with placeholders, as a start for your own .ralph/prompt.md
@@ -614,12 +612,9 @@ pub(super) enum PlanCommand {
     },
     /// Set a task of the active run aside: no iteration works on it, and the run is done without it
     SetAside {
-        /// The task, by the beginning of its text
-        #[arg(required = true, value_name = "TASK")]
-        task: Vec<String>,
-    },
-    /// Take a task back that you have set aside
-    TakeBack {
+        /// Take a task back that you have set aside
+        #[arg(long)]
+        undo: bool,
         /// The task, by the beginning of its text
         #[arg(required = true, value_name = "TASK")]
         task: Vec<String>,
@@ -683,32 +678,15 @@ pub(super) enum PermissionsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// List the rules in effect, and where each is written
-    List {
-        /// Print one JSON object
-        #[arg(long)]
-        json: bool,
-    },
     /// Remove a rule that an answer added for this run or for this project
     Forget {
-        /// The rule, as `ralph permissions list` shows it
+        /// The rule, as `ralph permissions` shows it
         rule: String,
-    },
-    /// Set the mode of the active run until it ends or is resumed: the decision on requests that no rule matches
-    Mode {
-        #[arg(value_parser = super::permission_mode::mode_parser())]
-        mode: PermissionMode,
     },
 }
 
 #[derive(Debug, Subcommand)]
 pub(super) enum SandboxCommand {
-    /// List writable paths, unreadable paths, and the variables with keys that are passed on
-    Show {
-        /// Print one JSON object
-        #[arg(long)]
-        json: bool,
-    },
     /// Show how a path may be used, and why
     Explain {
         #[arg(value_name = "PATH")]
@@ -724,12 +702,6 @@ pub(super) enum SandboxCommand {
         )]
         command: Vec<OsString>,
     },
-}
-
-#[derive(Debug, Subcommand)]
-pub(super) enum NotifyCommand {
-    /// Send one notification by the setting `notify`, and say what was done
-    Test,
 }
 
 const ACP_EXAMPLES: &str = "\

@@ -158,22 +158,6 @@ pub(super) enum ManyCommand {
         #[arg(value_name = "PLAN", required = true)]
         plans: Vec<PathBuf>,
     },
-    /// Pause the running batch: no run starts, and running ones pause after their iteration; `ralph many resume` goes on
-    Pause,
-    /// Send a message to the agent of a plan, as `ralph steer` does
-    Steer {
-        /// The plan, by its name or its file
-        #[arg(value_name = "PLAN")]
-        plan: String,
-        /// Interrupt the current iteration
-        #[arg(long, conflicts_with = "standing")]
-        now: bool,
-        /// Repeat the message in every iteration
-        #[arg(long)]
-        standing: bool,
-        #[arg(required = true, value_name = "TEXT")]
-        text: Vec<String>,
-    },
     Clean(CleanFlags),
     /// Show the board of the last batch on this terminal, or the run of one of its plans
     Attach {

@@ -97,7 +97,7 @@ mod tests {
             offered(&["ralph", "re"]),
             ["replay", "report", "reset-circuit", "restore", "resume"]
         );
-        assert_eq!(offered(&["ralph", "config", "s"]), ["schema", "show"]);
+        assert_eq!(offered(&["ralph", "config", "s"]), ["schema"]);
         assert_eq!(offered(&["ralph", "--adapter", "cod"]), ["codex"]);
         assert_eq!(offered(&["ralph", "adapters", "show", "cl"]), ["claude", "cline"]);
         assert_eq!(offered(&["ralph", "help", "adapters", "s"]), ["show"]);

@@ -24,12 +24,8 @@ use super::{
     run::{place, sources},
 };
 
-pub(super) fn steer(args: &Args, now: bool, standing: bool, text: &[String]) -> Result<u8, Failure> {
-    steer_run(&place(args)?.paths, (now, standing), text)
-}
-
-/// Sends a message to the run of a project, or leaves it for the next one.
-pub(super) fn steer_run(paths: &ProjectPaths, (now, standing): (bool, bool), text: &[String]) -> Result<u8, Failure> {
+/// Sends a message to the run whose state is at `paths`, or leaves it for the next one.
+pub(super) fn steer(paths: &ProjectPaths, (now, standing): (bool, bool), text: &[String]) -> Result<u8, Failure> {
     let text = text.join(" ").trim().to_owned();
     if text.is_empty() {
         return Err(
@@ -81,14 +77,14 @@ fn leave(
     }
 }
 
-pub(super) fn withdraw(args: &Args, id: u32) -> Result<u8, Failure> {
-    let (paths, id) = (place(args)?.paths, SteeringId(id));
+pub(super) fn withdraw(paths: &ProjectPaths, id: u32) -> Result<u8, Failure> {
+    let id = SteeringId(id);
     let command = UserCommand::Withdraw { id };
     match control::ask(&paths.socket(), &ControlRequest::Command { command }) {
         Err(ControlError::NotRunning) => {}
         reply => return show(reply?),
     }
-    match ralph_driver::withdraw(&paths, id)? {
+    match ralph_driver::withdraw(paths, id)? {
         true => {
             print(&format!("message {} is withdrawn\n", id.0));
             Ok(0)
@@ -214,6 +210,15 @@ pub(super) fn stop(args: &Args, after_iteration: bool, at_once: bool) -> Result<
         (false, false) => StopRequest::Graceful,
     };
     send(args, UserCommand::Stop { stop })
+}
+
+/// Pauses the run of this project. Returns the exit code; `None` if none is active.
+pub(super) fn pause(args: &Args) -> Result<Option<u8>, Failure> {
+    let command = UserCommand::Pause;
+    match control::ask(&place(args)?.paths.socket(), &ControlRequest::Command { command }) {
+        Err(ControlError::NotRunning) => Ok(None),
+        reply => show(reply?).map(Some),
+    }
 }
 
 pub(super) fn send(args: &Args, command: UserCommand) -> Result<u8, Failure> {

@@ -12,21 +12,20 @@ use crate::{
 
 use super::{
     args::Args,
-    listing_args::EnginesCommand,
     table::{TableCell, table},
     trust,
 };
 
-pub(super) fn run(args: &Args, command: &EnginesCommand) -> Result<u8, Failure> {
+pub(super) fn run(args: &Args, id: Option<&str>) -> Result<u8, Failure> {
     let place = trust::place_to_look(args)?;
     let catalog = app::engines(&place);
-    match command {
-        EnginesCommand::List => {
+    match id {
+        None => {
             list(&catalog);
             catalog.notices().iter().for_each(|notice| warn(notice));
         }
-        EnginesCommand::Show { id } if id == LOCAL => return Err(EngineError::Local.into()),
-        EnginesCommand::Show { id } => print(&catalog.show(id).map_err(EngineError::from)?),
+        Some(LOCAL) => return Err(EngineError::Local.into()),
+        Some(id) => print(&catalog.show(id).map_err(EngineError::from)?),
     }
     Ok(0)
 }

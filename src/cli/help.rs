@@ -2,166 +2,99 @@
 
 use clap::{Command, CommandFactory as _, Id};
 
-use super::{args::Args, exit_codes, setting_flags::SETTINGS};
+use super::{args::Args, exit_codes};
 
-/// A row of the overview: related commands, each with an example that can be typed as it stands.
-struct OverviewRow {
-    commands: &'static [(&'static str, &'static str)],
-    /// Purpose of several commands, for the short help. `None` for a single command, which has its own first line.
-    about: Option<&'static str>,
-}
-
-const fn one(command: &'static [(&'static str, &'static str)]) -> OverviewRow {
-    OverviewRow {
-        commands: command,
-        about: None,
-    }
-}
-
-const fn several(commands: &'static [(&'static str, &'static str)], about: &'static str) -> OverviewRow {
-    OverviewRow {
-        commands,
-        about: Some(about),
-    }
-}
-
-/// The commands that users type, in groups.
-const GROUPS: &[(&str, &[OverviewRow])] = &[
+/// The commands that users type, in groups, each with an example that can be typed as it stands.
+const GROUPS: &[(&str, &[(&str, &str)])] = &[
     (
         "Begin",
         &[
-            one(&[("demo", "ralph demo")]),
-            several(
-                &[
-                    ("init", "ralph init \"Write the parser\" \"Test it with broken input\""),
-                    ("setup", "ralph setup shop \"Write the parser\""),
-                ],
-                "Set up this project, or a new one",
-            ),
-            several(
-                &[
-                    ("plan", "ralph plan check"),
-                    ("import", "ralph import requirements.md --to PLAN.md"),
-                ],
-                "Show, check and extend the plan; import requirements",
-            ),
-            several(
-                &[("doctor", "ralph doctor"), ("adapters", "ralph adapters show codex")],
-                "Check whether ralph can run here; the agents it knows",
-            ),
-            several(
-                &[
-                    ("config", "ralph config show"),
-                    ("trust", "ralph trust --show"),
-                    ("notify", "ralph notify test"),
-                ],
-                "Show settings; trust this project's; try notifications",
-            ),
-            several(
-                &[
-                    ("completions", "ralph completions bash"),
-                    ("man", "ralph man ~/.local/share/man/man1"),
-                ],
-                "Print completions for your shell, or the manual page",
-            ),
+            ("demo", "ralph demo"),
+            ("init", "ralph init \"Write the parser\" \"Test it with broken input\""),
+            ("setup", "ralph setup shop \"Write the parser\""),
+            ("plan", "ralph plan check"),
+            ("import", "ralph import requirements.md --to PLAN.md"),
+            ("doctor", "ralph doctor"),
+            ("adapters", "ralph adapters show codex"),
+            ("config", "ralph config"),
+            ("trust", "ralph trust --show"),
+            ("notify", "ralph notify"),
+            ("completions", "ralph completions bash"),
+            ("man", "ralph man ~/.local/share/man/man1"),
         ],
     ),
     (
         "Watch",
         &[
-            one(&[("continue", "ralph continue --iterations 10")]),
-            several(
-                &[
-                    ("many", "ralph many api.md ui.md docs.md --jobs 2"),
-                    ("take", "ralph take 42 43"),
-                    ("engines", "ralph engines show slurm"),
-                ],
-                "Run plans side by side, also from issues; the engines",
-            ),
-            several(
-                &[
-                    ("status", "ralph status --watch"),
-                    ("attach", "ralph attach"),
-                    ("wait", "ralph wait && git push"),
-                ],
-                "Show the active run, or wait for its end",
-            ),
-            several(
-                &[("web", "ralph web"), ("token", "ralph token --read-only")],
-                "Serve your runs on a web page; the token of the API",
-            ),
+            ("continue", "ralph continue --iterations 10"),
+            ("many", "ralph many api.md ui.md docs.md --jobs 2"),
+            ("take", "ralph take 42 43"),
+            ("engines", "ralph engines slurm"),
+            ("status", "ralph status --watch"),
+            ("attach", "ralph attach"),
+            ("wait", "ralph wait && git push"),
+            ("web", "ralph web"),
+            ("token", "ralph token --read-only"),
         ],
     ),
     (
         "Steer",
         &[
-            several(
-                &[
-                    ("steer", "ralph steer \"Use SQLite, not Postgres\""),
-                    ("withdraw", "ralph withdraw 2"),
-                    ("comment", "ralph comment src/parser.rs:12 \"This loses the last line\""),
-                ],
-                "Message the agent; comment on lines",
-            ),
-            several(
-                &[
-                    ("asks", "ralph asks"),
-                    ("answer", "ralph answer 3 no \"use the test database\""),
-                ],
-                "List what the agent asks, and answer it",
-            ),
-            several(
-                &[("pause", "ralph pause"), ("resume", "ralph resume --now")],
-                "Pause after the current iteration, and resume",
-            ),
-            several(
-                &[("skip", "ralph skip"), ("stop", "ralph stop --after-iteration")],
-                "End the current iteration, or the run",
-            ),
-            one(&[("confirm", "ralph confirm")]),
-            one(&[("tasks", "ralph tasks start -- npm run dev")]),
-            one(&[("reset-circuit", "ralph reset-circuit")]),
+            ("steer", "ralph steer \"Use SQLite, not Postgres\""),
+            ("comment", "ralph comment src/parser.rs:12 \"This loses the last line\""),
+            ("asks", "ralph asks"),
+            ("answer", "ralph answer 3 no \"use the test database\""),
+            ("pause", "ralph pause"),
+            ("resume", "ralph resume --now"),
+            ("skip", "ralph skip"),
+            ("stop", "ralph stop --after-iteration"),
+            ("confirm", "ralph confirm"),
+            ("tasks", "ralph tasks start -- npm run dev"),
+            ("reset-circuit", "ralph reset-circuit"),
         ],
     ),
     (
         "Review",
         &[
-            several(
-                &[("report", "ralph report --format markdown"), ("runs", "ralph runs")],
-                "Summarize a run; list the runs of this project",
-            ),
-            several(
-                &[("diff", "ralph diff 3 --stat"), ("restore", "ralph restore 3")],
-                "Show what an iteration changed; restore the files",
-            ),
-            one(&[("replay", "ralph replay --speed 8")]),
+            ("report", "ralph report --format markdown"),
+            ("runs", "ralph runs"),
+            ("diff", "ralph diff 3 --stat"),
+            ("restore", "ralph restore 3"),
+            ("replay", "ralph replay --speed 8"),
         ],
     ),
     (
         "Verify and confine",
         &[
-            one(&[("goals", "ralph goals check")]),
-            several(
-                &[
-                    ("permissions", "ralph permissions test 'git push'"),
-                    ("sandbox", "ralph sandbox explain ~/.ssh"),
-                ],
-                "What agents may do: rules, and confinement",
-            ),
-            one(&[("mcp", "ralph mcp --without task_add")]),
-            one(&[("acp", "ralph acp -a codex")]),
+            ("goals", "ralph goals check"),
+            ("permissions", "ralph permissions test 'git push'"),
+            ("sandbox", "ralph sandbox explain ~/.ssh"),
+            ("mcp", "ralph mcp --without task_add"),
+            ("acp", "ralph acp -a codex"),
         ],
     ),
 ];
 
+/// The commands of a day, which `-h` shows.
+const OF_A_DAY: [&str; 10] = [
+    "demo", "init", "plan", "continue", "attach", "steer", "answer", "stop", "report", "diff",
+];
+
 /// The commands of all groups, each with its example.
 pub(super) fn listed() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let rows = GROUPS.iter().flat_map(|(_, rows)| *rows);
-    rows.flat_map(|row| row.commands).copied()
+    GROUPS.iter().flat_map(|(_, rows)| *rows).copied()
 }
 
-/// The setting flags that `-h` shows.
-const FIRST: &[&str] = &["adapter", "model", "plan", "goal", "max-iterations", "sandbox"];
+/// The flags of a day, with the words that `-h` has for them.
+const FLAGS_OF_A_DAY: [(&str, &str); 3] = [
+    ("adapter", "The agent [default: the one that is logged in]"),
+    ("max-iterations", "Stop after N iterations [default: 50]"),
+    ("goal", "A command that has to pass: tests='cargo test'"),
+];
+
+const SHORT_ABOUT: &str = "Run your coding agent in a loop until every task is done and verified";
+
+const SHORT_HEAD: &str = "Commands of a day; `ralph --help` lists all, `ralph help COMMAND` explains one:\n";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -175,14 +108,18 @@ Examples:
 pub(super) fn command() -> Command {
     let command = Args::command().after_long_help(exit_codes::help());
     let (short, long) = (short_overview(&command), long_overview(&command));
+    let about = command.get_about().cloned().unwrap_or_default();
+    let command = command.about(SHORT_ABOUT).long_about(about);
     let command = command.before_help(short).before_long_help(long);
     // Changed in one call, because `mut_arg` moves every argument behind the changed one.
     command
         .mut_args(|arg| {
-            let is_setting = arg.get_help_heading() == Some(SETTINGS) && !FIRST.contains(&arg.get_id().as_str());
-            // The plan is in the usage line right above.
-            let is_short = !is_setting && arg.get_id() != "target";
-            if is_short { arg } else { arg.hide_short_help(true) }
+            let short = FLAGS_OF_A_DAY.iter().find(|(name, _)| arg.get_id() == *name);
+            let long = arg.get_help().cloned().unwrap_or_default();
+            match short {
+                Some((_, short)) => arg.help(*short).long_help(long).help_heading(None::<&str>),
+                None => arg.hide_short_help(true),
+            }
         })
         .mut_subcommands(|command| {
             let Some((_, example)) = listed().find(|(name, _)| *name == command.get_name()) else {
@@ -226,30 +163,25 @@ pub(super) fn is_in_overview(command: &Command) -> bool {
     listed().any(|(name, _)| name == command.get_name())
 }
 
-/// The overview of `-h`: a line for each row.
+/// The overview of `-h`: a line for each command of a day.
 fn short_overview(command: &Command) -> String {
+    format!("{SHORT_HEAD}{}", rows(command, OF_A_DAY).trim_end())
+}
+
+/// The overview of `--help`: a line for each command.
+fn long_overview(command: &Command) -> String {
     let mut text = String::new();
-    for (group, rows) in GROUPS {
+    for (group, listed) in GROUPS {
         text += &format!("{group}:\n");
-        for row in *rows {
-            let names: Vec<&str> = row.commands.iter().map(|(name, _)| *name).collect();
-            let about = row.about.map_or_else(|| about(command, names[0]), str::to_owned);
-            text += &format!("  {:<22}{about}\n", names.join(", "));
-        }
+        text += &rows(command, listed.iter().map(|(name, _)| *name));
     }
     text + "\n" + EXAMPLES
 }
 
-/// The overview of `--help`: a line for each command, with the first clause of its purpose.
-fn long_overview(command: &Command) -> String {
-    let mut text = String::new();
-    for (group, rows) in GROUPS {
-        text += &format!("{group}:\n");
-        for (name, _) in rows.iter().flat_map(|row| row.commands) {
-            text += &format!("  {name:<14} {}\n", about(command, name));
-        }
-    }
-    text + "\n" + EXAMPLES
+/// A line for each command, with the first clause of its purpose.
+fn rows(command: &Command, names: impl IntoIterator<Item = &'static str>) -> String {
+    let row = |name| format!("  {name:<14} {}\n", about(command, name));
+    names.into_iter().map(row).collect()
 }
 
 /// The first clause of a command's purpose.
@@ -313,17 +245,22 @@ mod tests {
     }
 
     #[test]
-    fn the_short_help_fits_a_screen_and_the_long_one_has_every_flag() {
-        let short = command().term_width(100).render_help().to_string();
-        assert!(short.lines().count() <= 60, "{}", short.lines().count());
-        assert!(short.lines().all(|line| line.chars().count() <= 100), "{short}");
-        let overview = short_overview(&command());
-        assert!(overview.lines().all(|line| line.chars().count() <= 80), "{overview}");
-        for (name, _) in listed() {
-            let is_named = |line: &str| line.split([' ', ',']).any(|word| word == name);
-            assert!(overview.lines().any(is_named), "{name}");
+    fn the_short_help_fits_a_screen_and_the_long_one_has_every_command_and_flag() {
+        let short = command().term_width(80).render_help().to_string();
+        assert!(short.trim_end().lines().count() <= 24, "{short}");
+        assert!(short.lines().all(|line| line.chars().count() <= 80), "{short}");
+        for name in OF_A_DAY {
+            assert!(listed().any(|(listed, _)| listed == name), "{name}");
         }
+        for (name, _) in FLAGS_OF_A_DAY {
+            assert!(short.contains(&format!("--{name} ")), "{name}");
+        }
+        let overview = long_overview(&command());
+        assert!(overview.lines().all(|line| line.chars().count() <= 80), "{overview}");
         let long = command().term_width(100).render_long_help().to_string();
+        for (name, _) in listed() {
+            assert!(long.contains(&format!("\n  {name} ")), "{name}");
+        }
         for flag in command()
             .get_arguments()
             .filter(|arg| !arg.is_hide_set())

@@ -1,4 +1,4 @@
-//! The arguments of commands that list and show adapters, engines, goals and settings.
+//! The arguments of commands that list and show adapters, goals and settings.
 
 use std::path::PathBuf;
 
@@ -6,8 +6,6 @@ use clap::{Subcommand, ValueEnum};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum AdaptersCommand {
-    /// List the adapters and whether they are installed
-    List,
     /// Print an adapter's settings, each with its origin
     Show { id: String },
     /// Check whether an adapter's program is installed, its version and its login; without ID, those of all adapters.
@@ -27,27 +25,13 @@ pub(super) enum AdaptersCommand {
 }
 
 #[derive(Debug, Subcommand)]
-pub(super) enum EnginesCommand {
-    /// List the engines and whether they are installed
-    List,
-    /// Print an engine's settings, each with its origin
-    Show { id: String },
-}
-
-#[derive(Debug, Subcommand)]
 pub(super) enum ConfigCommand {
-    /// Print every effective setting with its origin
-    Show,
     /// Print the JSON schema of configuration files
     Schema,
-    /// Print the files that are read
-    Path,
 }
 
 #[derive(Debug, Subcommand)]
 pub(super) enum GoalsCommand {
-    /// List the goals
-    List,
     /// Run all goals once and show each result; exit code 1 if one fails
     Check {
         /// The directory in which the merge queue keeps the tests of both sides: by ralph itself

@@ -97,7 +97,7 @@ mod tests {
             assert!(!text.is_empty() && !text.starts_with('.'), "{name}: {text}");
         }
         assert!(ralph.contains("\n.SH \"EXIT CODES\"\n"), "{ralph}");
-        let config = pages.iter().find(|(name, _)| name == "ralph-config-show.1");
-        assert!(config.is_some_and(|(_, page)| page.contains("ralph config show")));
+        let config = pages.iter().find(|(name, _)| name == "ralph-config-schema.1");
+        assert!(config.is_some_and(|(_, page)| page.contains("ralph config schema")));
     }
 }

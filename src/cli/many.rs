@@ -47,7 +47,7 @@ use crate::{
 };
 
 use batch_settings::{arguments_of, changes, is_shared, limits, refuse_plan};
-pub(super) use change::planned;
+pub(super) use change::{pause, planned, state_of_plan};
 pub(super) use last_batch::last;
 use last_batch::{named, unsent, wait_until_done};
 
@@ -56,7 +56,7 @@ use super::{
     attach,
     batch_flags::{ManyArgs, ManyCommand, Resuming},
     confirm::is_confirmed,
-    many_report, replay,
+    many_report, removed, replay,
     run::{place, presentation, screen, sources, starter},
     setting_flags::SettingFlags,
     table::{TableCell, table},
@@ -70,13 +70,6 @@ pub(super) fn run(args: &Args, many: &ManyArgs, given: &[OsString], supervisor: 
         Some(ManyCommand::Status { json }) => status(args, *json, supervisor),
         Some(ManyCommand::Cancel { plan }) => cancel(args, plan.as_deref(), supervisor),
         Some(ManyCommand::Add { plans }) => change::add(args, plans, supervisor),
-        Some(ManyCommand::Pause) => change::pause(args),
-        Some(ManyCommand::Steer {
-            plan,
-            now,
-            standing,
-            text,
-        }) => change::steer(args, plan, (*now, *standing), text, supervisor),
         Some(ManyCommand::Clean(flags)) => clean::clean(args, flags.older_ms, supervisor),
         Some(ManyCommand::Report { format, out }) => {
             let place = place(args)?;
@@ -143,6 +136,10 @@ pub(super) fn start_batch(
             format!("put `{command}` first: `ralph many {command} …`"),
         )
         .hint(format!("ralph many {command} --help")));
+    }
+    let first = many.plans.first().filter(|plan| !plan.exists());
+    if let Some(removed) = first.and_then(|plan| removed::failure(["many", plan.to_str()?])) {
+        return Err(removed);
     }
     let of_run = args.settings.given.iter().filter(|_| args.tree.is_none());
     let given = || of_run.clone().chain(&many.settings.given);

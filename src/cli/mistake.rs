@@ -197,7 +197,7 @@ mod tests {
             "error: unexpected argument '-a' found\nhint: `-a` is an option of `ralph`: type it before `import`\n\
              hint: see `ralph import --help`"
         );
-        assert!(typed(&["ralph", "plan", "show", "--max-time=8h"]).contains("type it before `plan`"));
+        assert!(typed(&["ralph", "plan", "check", "--max-time=8h"]).contains("type it before `plan`"));
         assert!(!typed(&["ralph", "--max-tiem", "8h"]).contains("before"));
     }
 

@@ -36,7 +36,6 @@ mod mistake;
 mod more;
 mod notify;
 mod one_task;
-mod permission_mode;
 mod permissions;
 mod plan;
 #[cfg(test)]
@@ -67,6 +66,7 @@ use std::{ffi::OsString, path::Path};
 
 use clap::{FromArgMatches, error::ErrorKind};
 use ralph_core::event::UserCommand;
+use ralph_state::control::ControlError;
 use ralph_system::proc::Supervisor;
 use ralph_text::{
     AllowedEscapes,
@@ -80,8 +80,8 @@ use crate::{
     ui::{Presentation, headless::OutputFormat},
 };
 
-use args::{Args, CliCommand, InitArgs, NotifyCommand, PermissionsCommand, PlanCommand, SandboxCommand};
-use listing_args::{AdaptersCommand, ConfigCommand, EnginesCommand, GoalsCommand};
+use args::{Args, CliCommand, InitArgs};
+use listing_args::{ConfigCommand, GoalsCommand};
 
 /// Carries out a command line and returns the exit code. Prints errors to stderr. Processes started by `supervisor` may
 /// still run on return.
@@ -193,13 +193,30 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
         }) => attach::attach_at(args, url, token_file.as_deref(), supervisor),
         Some(CliCommand::Attach { run, .. }) => attach::attach(args, run.as_deref(), supervisor),
         Some(CliCommand::Wait { run }) => attach::wait(args, run.as_deref()),
-        Some(CliCommand::Steer { now, standing, text }) => control::steer(args, *now, *standing, text),
-        Some(CliCommand::Withdraw { id }) => control::withdraw(args, *id),
+        Some(CliCommand::Steer {
+            now,
+            standing,
+            to,
+            withdraw,
+            text,
+        }) => {
+            let paths = match to {
+                Some(plan) => many::state_of_plan(args, plan, supervisor)?,
+                None => run::place(args)?.paths,
+            };
+            match withdraw {
+                Some(id) => control::withdraw(&paths, *id),
+                None => control::steer(&paths, (*now, *standing), text),
+            }
+        }
         Some(CliCommand::Comment(wish)) => comment::run(args, wish),
         Some(CliCommand::Confirm { yes }) => confirm_tests::run(args, *yes),
         Some(CliCommand::Asks { json }) => status::asks(args, *json),
         Some(CliCommand::Answer { ask, words, rules }) => control::answer(args, *ask, words, rules),
-        Some(CliCommand::Pause) => control::send(args, UserCommand::Pause),
+        Some(CliCommand::Pause) => match control::pause(args)? {
+            Some(code) => Ok(code),
+            None => many::pause(args)?.ok_or_else(|| ControlError::NotRunning.into()),
+        },
         Some(CliCommand::Resume { now }) => control::resume(args, *now),
         Some(CliCommand::Skip) => control::send(args, UserCommand::Skip),
         Some(CliCommand::Stop {
@@ -209,17 +226,16 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
         Some(CliCommand::ResetCircuit) => control::reset_circuit(args),
         Some(CliCommand::Tasks { json, command }) => tasks::run(args, *json, command.as_ref()),
         Some(CliCommand::Goals { command }) => match command {
-            None | Some(GoalsCommand::List) => goals::list(args),
+            None => goals::list(args),
             Some(GoalsCommand::Check { merged }) => goals::check(args, merged.as_deref(), supervisor),
         },
-        Some(CliCommand::Plan { plan, command }) => {
-            let show = PlanCommand::Show { json: false };
-            plan::run(args, plan.as_deref(), command.as_ref().unwrap_or(&show), supervisor)
-        }
-        Some(CliCommand::Permissions { command }) => {
-            let list = PermissionsCommand::List { json: false };
-            permissions::run(args, command.as_ref().unwrap_or(&list))
-        }
+        Some(CliCommand::Plan {
+            plan,
+            next,
+            json,
+            command,
+        }) => plan::run(args, plan.as_deref(), (*next, *json), command.as_ref(), supervisor),
+        Some(CliCommand::Permissions { json, command }) => permissions::run(args, *json, command.as_ref()),
         Some(CliCommand::Report {
             run,
             otel: Some(target),
@@ -232,15 +248,10 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
         }
         Some(CliCommand::Restore(wish)) => restore::run(args, wish, supervisor),
         Some(CliCommand::Replay { run, speed }) => replay::run(args, run.as_deref(), *speed, supervisor),
-        Some(CliCommand::Sandbox { command }) => {
-            let show = SandboxCommand::Show { json: false };
-            sandbox::run(args, command.as_ref().unwrap_or(&show), supervisor)
-        }
-        Some(CliCommand::Adapters { command }) => {
-            adapters::run(args, command.as_ref().unwrap_or(&AdaptersCommand::List), supervisor)
-        }
+        Some(CliCommand::Sandbox { json, command }) => sandbox::run(args, *json, command.as_ref(), supervisor),
+        Some(CliCommand::Adapters { command }) => adapters::run(args, command.as_ref(), supervisor),
         Some(CliCommand::Doctor { format }) => doctor::run(args, *format, supervisor),
-        Some(CliCommand::Config { command }) => configure(args, command.as_ref().unwrap_or(&ConfigCommand::Show)),
+        Some(CliCommand::Config { command }) => configure(args, command.as_ref()),
         Some(CliCommand::Trust { show, revoke }) => trust::run(args, *show, *revoke),
         Some(CliCommand::Web {
             listen,
@@ -255,12 +266,10 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
         }) => token::run(args, *read_only, *web, *revoke),
         Some(CliCommand::Mcp { socket, run, without }) => mcp::run(args, socket.as_deref(), run.as_deref(), without),
         Some(CliCommand::Acp { options }) => acp::run(args, options, supervisor),
-        Some(CliCommand::Engines { command }) => engines::run(args, command.as_ref().unwrap_or(&EnginesCommand::List)),
+        Some(CliCommand::Engines { id }) => engines::run(args, id.as_deref()),
         Some(CliCommand::Take(take)) => take::run(args, take, given, supervisor),
         Some(CliCommand::Many(many)) => many::run(args, many, given, supervisor),
-        Some(CliCommand::Notify {
-            command: NotifyCommand::Test,
-        }) => notify::test(args, supervisor),
+        Some(CliCommand::Notify) => notify::run(args, supervisor),
         Some(CliCommand::Completions { shell }) => completions::run(*shell),
         Some(CliCommand::Man { directory }) => man::run(directory.as_deref()),
         Some(CliCommand::Guard { spec }) => Ok(ralph_system::proc::guard::run(Path::new(spec))),
@@ -271,24 +280,21 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
     }
 }
 
-fn configure(args: &Args, command: &ConfigCommand) -> Result<u8, Failure> {
-    let place = match command {
-        ConfigCommand::Show => trust::place_to_look(args)?,
-        ConfigCommand::Schema | ConfigCommand::Path => trust::place_and_what_is_left_out(args)?.0,
+fn configure(args: &Args, command: Option<&ConfigCommand>) -> Result<u8, Failure> {
+    if let Some(ConfigCommand::Schema) = command {
+        print(&pretty_json(&config::schema()));
+        return Ok(0);
+    }
+    let place = trust::place_to_look(args)?;
+    let sources = run::sources(args, &place);
+    // Before the files are read: if one cannot be, the list says which there are.
+    print(&config::paths(&sources));
+    let loaded = config::load(&sources)?;
+    let style = Presentation::for_stdout(OutputFormat::Text).style;
+    let paint = |line: &str, is_set: bool| match is_set {
+        true => escape_controls(line, AllowedEscapes::Plain),
+        false => style.paint("2", &escape_controls(line, AllowedEscapes::Plain)),
     };
-    let text = match command {
-        ConfigCommand::Show => {
-            let style = Presentation::for_stdout(OutputFormat::Text).style;
-            let paint = |line: &str, is_set: bool| match is_set {
-                true => escape_controls(line, AllowedEscapes::Plain),
-                false => style.paint("2", &escape_controls(line, AllowedEscapes::Plain)),
-            };
-            console::print_coloured(&config::show(&config::load(&run::sources(args, &place))?, paint));
-            return Ok(0);
-        }
-        ConfigCommand::Schema => pretty_json(&config::schema()),
-        ConfigCommand::Path => config::paths(&run::sources(args, &place)),
-    };
-    print(&text);
+    console::print_coloured(&format!("\n{}", config::show(&loaded, paint)));
     Ok(0)
 }

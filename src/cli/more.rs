@@ -1,4 +1,4 @@
-//! `ralph continue` with limits, an adapter or a model while a run is in progress: changes that run.
+//! `ralph continue` with limits, an adapter, a model or a permission mode while a run is in progress: changes that run.
 
 use ralph_core::event::{NewLimits, NewWorker, UserCommand};
 use ralph_state::{
@@ -23,9 +23,10 @@ const COST: &str = "limits.maxCostUsd";
 const TOKENS: &str = "limits.maxTokens";
 const ADAPTER: &str = "adapter";
 const MODEL: &str = "model";
+const PERMISSION_MODE: &str = "permissions.mode";
 
-/// Gives the running run other limits, or its next iterations another agent or model, if `ralph continue` was typed with
-/// some. Returns the exit code then.
+/// Gives the running run other limits or another permission mode, or its next iterations another agent or model, if
+/// `ralph continue` was typed with some. Returns the exit code then.
 ///
 /// # Errors
 /// A [`Failure`] if other options were typed as well, or if the run refuses the change.
@@ -37,7 +38,8 @@ pub(super) fn change_run(args: &Args) -> Result<Option<u8>, Failure> {
     let is_limit = |flag: &Flag| [ITERATIONS, TIME, COST, TOKENS].contains(&flag.key.as_str());
     let is_worker = |flag: &Flag| [ADAPTER, MODEL].contains(&flag.key.as_str());
     let limits_too = continuing.iterations.is_some() || given.iter().any(is_limit);
-    if !limits_too && !given.iter().any(is_worker) {
+    let is_mode = |flag: &Flag| flag.key == PERMISSION_MODE;
+    if !limits_too && !given.iter().any(|flag| is_worker(flag) || is_mode(flag)) {
         return Ok(None);
     }
     let paths = place(args)?.paths;
@@ -47,7 +49,7 @@ pub(super) fn change_run(args: &Args) -> Result<Option<u8>, Failure> {
     if status.over {
         return Ok(None);
     }
-    if let Some(other) = given.iter().find(|flag| !is_limit(flag) && !is_worker(flag)) {
+    if let Some(other) = given.iter().find(|flag| !is_limit(flag) && !is_worker(flag) && !is_mode(flag)) {
         let why = format!("`{}` cannot be changed while the run is active", other.name);
         return Err(Failure::new(FailureKind::Usage, why).hint("`ralph stop`, then `ralph continue` with it"));
     }
@@ -60,6 +62,7 @@ pub(super) fn change_run(args: &Args) -> Result<Option<u8>, Failure> {
         adapter: loaded.config.adapter.filter(|_| is_given(ADAPTER)),
         model: loaded.config.model.filter(|_| is_given(MODEL)),
     };
+    let mode = loaded.config.permissions.mode;
     let limits = loaded.config.limits;
     let more = match continuing.iterations {
         Some(more) => Some(read_view(&paths, &status.run)?.iterations.counted.saturating_add(more)),
@@ -79,6 +82,9 @@ pub(super) fn change_run(args: &Args) -> Result<Option<u8>, Failure> {
     let mut code = 0;
     if named != NewWorker::default() {
         code = ask(UserCommand::SetWorker { worker: named })?;
+    }
+    if is_given(PERMISSION_MODE) {
+        code = ask(UserCommand::SetPermissionMode { mode })?;
     }
     if limits_too {
         code = ask(UserCommand::SetLimits { limits })?;

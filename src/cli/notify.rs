@@ -1,4 +1,4 @@
-//! `ralph notify test`: notifies the user once, as the screen or the loop would.
+//! `ralph notify`: notifies the user once, as the screen or the loop would.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ use super::{args::Args, run::sources, trust};
 /// Lines shown of what a command wrote.
 const TAIL_LINES: usize = 5;
 
-pub(super) fn test(args: &Args, supervisor: &Supervisor) -> Result<u8, Failure> {
+pub(super) fn run(args: &Args, supervisor: &Supervisor) -> Result<u8, Failure> {
     let place = trust::place_to_run(args)?;
     let config = config::load(&sources(args, &place))?.config;
     let project = place.project.file_name().unwrap_or_default().to_string_lossy();
@@ -31,7 +31,7 @@ pub(super) fn test(args: &Args, supervisor: &Supervisor) -> Result<u8, Failure> 
     };
     match &config.notify {
         Notify::None => Err(Failure::new(FailureKind::Configuration, "`notify` is \"none\": nothing would tell you")
-            .hint("`RALPH_NOTIFY=osc9 ralph notify test` tries the notification of the terminal, \"bell\" its bell, any other text is a command")
+            .hint("`RALPH_NOTIFY=osc9 ralph notify` tries the notification of the terminal, \"bell\" its bell, any other text is a command")
             .hint("`\"notify\": \"osc9\"` in the settings sets it")),
         Notify::Bell => of_terminal(&NotifyChannel::Bell, "rang the bell of this terminal", &reason, &looks_file(&place.paths)),
         Notify::Osc9 => of_terminal(
@@ -83,5 +83,5 @@ fn of_terminal(channel: &NotifyChannel, done: &str, reason: &Reason, looks: &Pat
 
 fn failed(command: &str, why: &str) -> Failure {
     Failure::new(FailureKind::Failed, format!("`{}` failed: {why}", one_line(command)))
-        .hint("`ralph config show` says where `notify` is set")
+        .hint("`ralph config` says where `notify` is set")
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ralph_core::event::{Decision, PermissionMode, RuleScope, UserCommand};
+use ralph_core::event::{Decision, RuleScope, UserCommand};
 use ralph_policy::{
     permissions::{
         GrantedRule, PermissionVerdict, PolicyRequest, Rule, RuleList, RulePolicy, ToolClass, tool_class, with_granted,
@@ -17,7 +17,7 @@ use ralph_text::{
     console::{print, print_json},
     one_line, pretty_json,
 };
-use ralph_words::{decision_in_words, mode_word};
+use ralph_words::decision_in_words;
 use serde_json::{Value, json};
 
 use crate::{
@@ -36,21 +36,20 @@ use super::{
 /// Exit code for a command that the user would be asked about; the same as of a run that needs an answer.
 const ASKED: u8 = 8;
 
-pub(super) fn run(args: &Args, command: &PermissionsCommand) -> Result<u8, Failure> {
+pub(super) fn run(args: &Args, json: bool, command: Option<&PermissionsCommand>) -> Result<u8, Failure> {
     let place = trust::place_to_look(args)?;
     let loaded = config::load(&sources(args, &place))?;
     let permissions = &loaded.config.permissions;
     let policy = with_answers(permissions.policy(), &place.paths)?;
     match command {
-        PermissionsCommand::Forget { rule } => forget(&place.paths, rule.trim()),
-        PermissionsCommand::Mode { mode } => set_mode(&place.paths, *mode),
-        PermissionsCommand::Test {
+        Some(PermissionsCommand::Forget { rule }) => forget(&place.paths, rule.trim()),
+        Some(PermissionsCommand::Test {
             shell,
             tool,
             path,
             url,
             json,
-        } => {
+        }) => {
             let request = request(shell.as_deref(), tool.as_deref(), path, url.as_deref())?;
             let verdict = decide(&policy, &request, &PathRoots::for_place(&place));
             match json {
@@ -63,7 +62,7 @@ pub(super) fn run(args: &Args, command: &PermissionsCommand) -> Result<u8, Failu
                 Decision::Ask => ASKED,
             })
         }
-        PermissionsCommand::List { json: true } => {
+        None if json => {
             let rules = |list| {
                 let rules = policy.list(list).iter();
                 let rules = rules.map(|rule| json!({ "rule": rule.text, "origin": rule.origin.to_string() }));
@@ -80,7 +79,7 @@ pub(super) fn run(args: &Args, command: &PermissionsCommand) -> Result<u8, Failu
             })));
             Ok(0)
         }
-        PermissionsCommand::List { json: false } => {
+        None => {
             print(&listed(&policy, &loaded.config.permissions));
             Ok(0)
         }
@@ -130,22 +129,7 @@ fn forget(paths: &ProjectPaths, rule: &str) -> Result<u8, Failure> {
         Err(ControlError::NotRunning) => {
             let why = format!("no answer has added `{rule}`");
             Err(Failure::new(FailureKind::Failed, why)
-                .hint("`ralph permissions list` shows the rules; remove a rule of a file from that file"))
-        }
-        reply => show(reply?),
-    }
-}
-
-/// Sets the mode of the running run.
-fn set_mode(paths: &ProjectPaths, mode: PermissionMode) -> Result<u8, Failure> {
-    let command = UserCommand::SetPermissionMode { mode };
-    match control::ask(&paths.socket(), &ControlRequest::Command { command }) {
-        Err(ControlError::NotRunning) => {
-            let hint = format!(
-                "`ralph --permission-mode {}` starts a run in this mode",
-                mode_word(mode)
-            );
-            Err(Failure::from(ControlError::NotRunning).hint(hint))
+                .hint("`ralph permissions` shows the rules; remove a rule of a file from that file"))
         }
         reply => show(reply?),
     }

@@ -54,16 +54,17 @@ struct ProjectPlan {
 pub(super) fn run(
     args: &Args,
     named: Option<&Path>,
-    command: &PlanCommand,
+    (next, json): (bool, bool),
+    command: Option<&PlanCommand>,
     supervisor: &Supervisor,
 ) -> Result<u8, Failure> {
     let plan = || ProjectPlan::locate(args, named);
     match command {
-        PlanCommand::SetAside { task } => set_aside(args, &task.join(" "), AsideChange::Aside),
-        PlanCommand::TakeBack { task } => set_aside(args, &task.join(" "), AsideChange::Back),
-        PlanCommand::Show { json } => plan()?.show(*json),
-        PlanCommand::Next { json } => plan()?.next(*json),
-        PlanCommand::Prompt { built_in } => {
+        None if next => plan()?.next(json),
+        None => plan()?.show(json),
+        Some(PlanCommand::SetAside { undo: false, task }) => set_aside(args, &task.join(" "), AsideChange::Aside),
+        Some(PlanCommand::SetAside { undo: true, task }) => set_aside(args, &task.join(" "), AsideChange::Back),
+        Some(PlanCommand::Prompt { built_in }) => {
             let ProjectPlan { place, config, .. } = &plan()?;
             print(&match built_in {
                 true => built_in_prompt(place, config)?,
@@ -71,8 +72,8 @@ pub(super) fn run(
             });
             Ok(0)
         }
-        PlanCommand::Check { json } => plan()?.check(*json),
-        PlanCommand::Add { task, section } => plan()?.add(&task.join(" "), section.as_deref()),
+        Some(PlanCommand::Check { json }) => plan()?.check(*json),
+        Some(PlanCommand::Add { task, section }) => plan()?.add(&task.join(" "), section.as_deref()),
     }
 }
 
@@ -223,7 +224,7 @@ impl ProjectPlan {
                 position,
                 rule: "adapter",
                 text: format!("there is no adapter `{adapter}`{near}"),
-                hint: "`ralph adapters list` shows all adapters",
+                hint: "`ralph adapters` shows all adapters",
             }
         });
         advice.collect()

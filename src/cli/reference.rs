@@ -7,13 +7,13 @@ use ralph_agent::catalog::{self, Catalog};
 use ralph_core::testing::assert_committed;
 
 use super::{args::Args, help};
-use crate::config::{self, SettingSources};
+use crate::config::{self, SettingFlag, SettingSources};
 
 const HEAD: &str = "\
 # Commands
 
-What `ralph --help` and `ralph COMMAND --help` print. The options under *Settings* belong to `ralph` alone; the rest of its options can
-be given to every command.
+What `ralph --help` and `ralph COMMAND --help` print, without `--help` itself, which every command has. Most options of `ralph`
+alone set something: [Configuration](configuration.md) has them with their settings.
 ";
 
 /// Width of the help, in columns.
@@ -32,11 +32,7 @@ fn the_page_of_all_commands_is_the_committed_one() {
 fn write_help(command: &Command, name: &str, page: &mut String) {
     let is_root = command.get_name() == "ralph";
     let help = command.clone().term_width(WIDTH).render_long_help().to_string();
-    let help: Vec<&str> = help.lines().map(str::trim_end).collect();
-    page.push_str(&format!(
-        "\n## {name}\n\n```text\n{}\n```\n",
-        help.join("\n").trim_end()
-    ));
+    page.push_str(&format!("\n## {name}\n\n```text\n{}\n```\n", shortened(&help, is_root)));
     // In the order of the overview. Aliases and internal commands are left out.
     let below: Vec<&Command> = match is_root {
         true => help::listed()
@@ -50,6 +46,32 @@ fn write_help(command: &Command, name: &str, page: &mut String) {
     for command in below {
         write_help(command, &format!("{name} {}", command.get_name()), page);
     }
+}
+
+/// The help without what every command has, and without blank lines between its options; that of `ralph` itself also
+/// without the options that are settings.
+fn shortened(help: &str, is_root: bool) -> String {
+    let settings = config::flags();
+    let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
+    let help = lines.join("\n");
+    let paragraphs = help.split("\n\n");
+    let is_of_all = |paragraph: &&str| {
+        let option = paragraph.strip_prefix("Options:\n").unwrap_or(paragraph);
+        let is_setting = |flag: &SettingFlag| option.contains(&format!("{} <", flag.declared.name));
+        option.trim_start().starts_with("-h, --help")
+            || paragraph.starts_with("Options of all commands")
+            || is_root && option.starts_with(' ') && settings.iter().any(is_setting)
+    };
+    let mut text = String::new();
+    for paragraph in paragraphs.filter(|paragraph| !is_of_all(paragraph)) {
+        let gap = match paragraph.starts_with(' ') {
+            true => "\n",
+            false => "\n\n",
+        };
+        text += if text.is_empty() { "" } else { gap };
+        text += paragraph;
+    }
+    text
 }
 
 /// The pages that show commands.

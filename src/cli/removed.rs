@@ -4,6 +4,7 @@ use crate::error::{Failure, FailureKind};
 
 /// The removed commands, as they were typed behind `ralph`, with what to type instead. Sorted.
 pub(super) const REMOVED: &[(&str, &str)] = &[
+    ("adapters list", "`ralph adapters` lists them"),
     (
         "adapters list --registry",
         "`ralph adapters add NAME` lists the agents of the registry if it knows none of that name",
@@ -24,16 +25,31 @@ pub(super) const REMOVED: &[(&str, &str)] = &[
         "comment --export",
         "`ralph comment --json` prints all comments, with the findings of a review that name a place",
     ),
+    ("config path", "`ralph config` lists the files, and the settings in effect"),
+    ("config show", "`ralph config` prints them"),
+    ("engines show", "`ralph engines ENGINE` shows one"),
     (
         "goals assay",
         "`ralph goals check` runs the goals, and names those that only an exit code backs",
     ),
+    ("goals list", "`ralph goals` lists them"),
+    ("many pause", "`ralph pause` pauses the running batch"),
+    ("many steer", "`ralph steer --to PLAN TEXT` sends the agent of a plan a message"),
+    ("notify test", "`ralph notify` sends one"),
+    ("permissions list", "`ralph permissions` lists the rules"),
+    ("permissions mode", "`ralph continue --permission-mode MODE` sets the mode of the active run"),
+    ("plan next", "`ralph plan --next` prints the next task"),
+    ("plan show", "`ralph plan` shows it"),
+    ("plan take-back", "`ralph plan set-aside --undo TASK` takes it back"),
+    ("sandbox show", "`ralph sandbox` lists what may be used"),
+    ("withdraw", "`ralph steer --withdraw N` withdraws a message"),
 ];
 
-/// The error for a command line with a removed command or flag. `words` are the arguments behind `ralph`.
+/// The error for a command line with a removed command or flag: the longest of the table that fits. `words` are the
+/// arguments behind `ralph`.
 pub(super) fn failure<'w>(words: impl IntoIterator<Item = &'w str>) -> Option<Failure> {
     let words: Vec<&str> = words.into_iter().collect();
-    let (name, instead) = REMOVED.iter().find(|(name, _)| has(&words, name))?;
+    let (name, instead) = REMOVED.iter().rev().find(|(name, _)| has(&words, name))?;
     Some(Failure::new(FailureKind::Usage, format!("`ralph {name}` was removed")).hint(*instead))
 }
 
@@ -67,7 +83,9 @@ mod tests {
                 .collect();
             let parsed = super::super::help::command().try_get_matches_from(&args);
             let is_word = !name.contains(' ') && Args::command().find_subcommand(name).is_none();
-            assert!(is_word || parsed.is_err(), "{name} is a command");
+            // What follows these is parsed as the name of a plan or an engine.
+            let is_name = name.starts_with("many ") || name.starts_with("engines ");
+            assert!(is_word || is_name || parsed.is_err(), "{name} is a command");
         }
     }
 

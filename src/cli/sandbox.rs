@@ -35,7 +35,12 @@ use super::{
     trust,
 };
 
-pub(super) fn run(args: &Args, command: &SandboxCommand, supervisor: &Supervisor) -> Result<u8, Failure> {
+pub(super) fn run(
+    args: &Args,
+    json: bool,
+    command: Option<&SandboxCommand>,
+    supervisor: &Supervisor,
+) -> Result<u8, Failure> {
     let place = trust::place_to_look(args)?;
     let loaded = config::load(&sources(args, &place))?;
     let catalog = catalog(&place, &loaded.config);
@@ -49,7 +54,7 @@ pub(super) fn run(args: &Args, command: &SandboxCommand, supervisor: &Supervisor
     let policy = confiner.policy(manifest.as_ref());
     let keys = KeyVariables::collect(&catalog, &loaded.config, manifest.as_ref());
     match command {
-        SandboxCommand::Show { json: true } => {
+        None if json => {
             let places = |places: &[ListedPath]| {
                 let places = places.iter();
                 let places = places.map(|place| json!({ "path": place.path, "why": place.why.in_words() }));
@@ -66,16 +71,16 @@ pub(super) fn run(args: &Args, command: &SandboxCommand, supervisor: &Supervisor
             print_json(&pretty_json(&shown));
             Ok(0)
         }
-        SandboxCommand::Show { json: false } => {
+        None => {
             let shown = shown(configured, &confiner, &policy, manifest.as_ref());
             print(&format!("{shown}{}", keys.in_words()));
             Ok(0)
         }
-        SandboxCommand::Explain { path } => {
+        Some(SandboxCommand::Explain { path }) => {
             print(&explained(&policy, &PathRoots::for_place(&place), path)?);
             Ok(0)
         }
-        SandboxCommand::Run { command } => tried(confiner, &place, manifest.as_ref(), &keys, command),
+        Some(SandboxCommand::Run { command }) => tried(confiner, &place, manifest.as_ref(), &keys, command),
     }
 }
 
@@ -137,7 +142,7 @@ fn shown(configured: &str, confiner: &Confiner, policy: &FilePolicy, manifest: O
     }
     .expect(WRITES);
     let whose = manifest.map_or(
-        "a goal (`ralph --adapter NAME sandbox show` is for an agent)".to_owned(),
+        "a goal (`ralph --adapter NAME sandbox` is for an agent)".to_owned(),
         |manifest| format!("`{}`", manifest.id),
     );
     writeln!(text, "\nfor {whose}").expect(WRITES);

@@ -7,7 +7,7 @@ use ralph_policy::{
 
 settings! {
     /// Variables with keys. An agent gets those that its adapter names (`login.env` and `login.keys`), and none of
-    /// other agents; goals, `notify` and ralph's own commands get none. `ralph sandbox show` lists them.
+    /// other agents; goals, `notify` and ralph's own commands get none. `ralph sandbox` lists them.
     pub struct SharedKeys {
         /// Variables that every agent gets: ["OPENAI_API_KEY"].
         agents("agents"): NameList<Variables> = [],

@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 use ralph_core::testing::assert_committed;
 use ralph_policy::settings::{Field, reference};
 
-use super::{RUNTIME_VARIABLES, env::variable, example, file, schema, settings::Config, show, testing::Files};
+use super::{example, file, schema, settings::Config, show, testing::Files};
 
 const FILTER: &str = "the_example_file";
 
@@ -15,7 +15,8 @@ const HEAD: &str = "\
 
 Every setting, with what it may be and its default. [Settings](../guide/settings.md) says where they are written;
 `config.example.json` in the repository has all of them in one file, and [config.schema.json](../config.schema.json) tells editors the
-same. `ralph config show` prints the values in effect and where each comes from.
+same. `ralph config` prints the values in effect and where each comes from. The variable of `limits.maxTime` is
+`RALPH_LIMITS_MAX_TIME`, and so on.
 ";
 
 #[test]
@@ -41,18 +42,16 @@ fn the_example_file_is_what_the_declarations_say() {
     assert_committed("config.example.json", &text, FILTER);
     let schema = serde_json::to_string_pretty(&schema()).unwrap() + "\n";
     assert_committed("docs/config.schema.json", &schema, FILTER);
-    let page = format!("{HEAD}{}", reference::page::<Config>(&from_elsewhere));
+    let page = format!("{HEAD}{}", reference::page::<Config>(&flag));
     assert_committed("docs/reference/configuration.md", &page, FILTER);
 }
 
-/// The variable and the flag of a setting.
-fn from_elsewhere(key: &str, field: &Field) -> Vec<(&'static str, String)> {
-    let variable = Some(variable(key)).filter(|name| !RUNTIME_VARIABLES.contains(&name.as_str()));
-    let variable = variable.map(|name| ("variable", format!("`{name}`")));
+/// The flag of a setting.
+fn flag(_key: &str, field: &Field) -> Vec<(&'static str, String)> {
     let flag = field
         .flag
         .map(|flag| ("flag", format!("`{} {}`", flag.name, flag.value)));
-    variable.into_iter().chain(flag).collect()
+    flag.into_iter().collect()
 }
 
 /// Checks the JSON blocks in the guide, which users copy.

@@ -1,4 +1,4 @@
-//! Output of `ralph config show`, `schema` and `path`.
+//! Output of `ralph config`.
 
 use std::{fmt::Write as _, path::Path};
 

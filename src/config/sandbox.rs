@@ -109,7 +109,7 @@ pub(super) fn not_by_project(leaf: &Leaf, project: Option<&Path>) -> Option<Mist
     match &leaf.node.origin {
         SettingOrigin::File { path, .. } if Some(&**path) == project => Some(Mistake::Conflict {
             why: format!(
-                "`{}` cannot be set by a project, which an agent can write: move it to your own file (`ralph config path`)",
+                "`{}` cannot be set by a project, which an agent can write: move it to your own file (`ralph config`)",
                 leaf.path.join(".")
             ),
             origin: leaf.node.origin.clone(),

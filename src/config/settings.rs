@@ -35,11 +35,11 @@ use super::{
 settings! {
     /// The configuration of ralph.
     pub struct Config {
-        /// The adapter of the agent to run; `ralph adapters list` shows all of them. null uses the agent that is
+        /// The adapter of the agent to run; `ralph adapters` shows all of them. null uses the agent that is
         /// installed and logged in. If there are several, it uses the one chosen when ralph asked or with `ralph
         /// adapters use`, else the one whose adapter has the lowest `rank`. If there is none, it uses ralph's own agent, if that has a
         /// key.
-        #[flag("--adapter", "ID", "The agent's adapter; `ralph adapters list` shows them [default: the one that is logged in; `ralph adapters use` chooses among several]")]
+        #[flag("--adapter", "ID", "The agent's adapter; `ralph adapters` shows them [default: the one that is logged in; `ralph adapters use` chooses among several]")]
         adapter("adapter"): Option<SingleLine> = null,
         /// The model, by the name that the agent uses. null leaves the choice to the agent.
         #[flag("--model", "NAME", "The model, by the name that the agent uses")]
@@ -60,7 +60,7 @@ settings! {
         /// The channel to the agent. "one-way": the agent gets its prompt, and ralph reads its output. "live": messages
         /// also reach the running turn; agents without such a channel are refused. "auto" uses the live channel if
         /// rules need it, or if a user watches on a screen and the channel offers more: messages to the turn, or text
-        /// while it is written. `ralph adapters list` shows which agents have one.
+        /// while it is written. `ralph adapters` shows which agents have one.
         #[flag("--channel", "MODE", "The channel to the agent: auto, one-way or live [default: auto]")]
         channel("channel"): OneOf<Channel> = "auto",
         /// The plan, relative to the project. null uses PLAN.md, or else the existing plan of a mode: prd.json,

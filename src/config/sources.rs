@@ -69,7 +69,7 @@ impl ProjectFile {
 /// A setting given on the command line.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Flag {
-    /// The flag as it is typed, with its dashes, for errors and `ralph config show`.
+    /// The flag as it is typed, with its dashes, for errors and `ralph config`.
     pub name: String,
     /// The dotted key of the setting.
     pub key: String,

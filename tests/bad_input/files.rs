@@ -51,11 +51,11 @@ fn a_pipe_as_configuration_is_refused_by_name() {
     let sandbox = sandbox();
     pipe(&sandbox, ".ralph/config.json");
     let naming = [".ralph/config.json", "it is a named pipe, not a regular file"];
-    refused(&sandbox, &[], &naming, "ralph config path");
-    let finished = sandbox.ralph(["config", "show"]).run(SOON);
-    assert_refused(&sandbox, &finished, 3, &naming, "ralph config path");
+    refused(&sandbox, &[], &naming, "ralph config");
+    let finished = sandbox.ralph(["config"]).run(SOON);
+    assert_refused(&sandbox, &finished, 3, &naming, "ralph config");
     let finished = sandbox.ralph(["goals", "check"]).run(SOON);
-    assert_refused(&sandbox, &finished, 3, &naming, "ralph config path");
+    assert_refused(&sandbox, &finished, 3, &naming, "ralph config");
     let doctor = sandbox.ralph(["doctor"]).run(SOON);
     assert!(doctor.stdout.contains(naming[1]), "{doctor:?}");
 }
@@ -65,11 +65,11 @@ fn an_endless_configuration_is_refused_by_name() {
     let sandbox = sandbox();
     endless(&sandbox, ".ralph/config.json");
     let naming = [".ralph/config.json", "it is a device, not a regular file"];
-    refused(&sandbox, &[], &naming, "ralph config path");
+    refused(&sandbox, &[], &naming, "ralph config");
     huge(&sandbox.project().join("large.json"));
     fs::remove_file(sandbox.project().join(".ralph/config.json")).unwrap();
     let naming = ["large.json", "it is larger than 1 MiB"];
-    refused(&sandbox, &["--config", "large.json"], &naming, "ralph config path");
+    refused(&sandbox, &["--config", "large.json"], &naming, "ralph config");
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn of_twenty_thousand_adapters_a_bounded_number_is_read_and_the_rest_is_told() {
     for number in 0..20_000 {
         fs::hard_link(&text, adapters.join(format!("b{number}.toml"))).unwrap();
     }
-    let listed = sandbox.ralph(["adapters", "list"]).run(SOON);
+    let listed = sandbox.ralph(["adapters"]).run(SOON);
     assert_eq!(listed.code(), Some(0), "{}", listed.stderr);
     assert!(
         listed.stdout.lines().count() < 1_000,

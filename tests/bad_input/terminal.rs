@@ -31,12 +31,12 @@ fn errors_show_what_is_in_a_configuration_without_its_sequences() {
     let sandbox = Sandbox::new();
     let key = serde_json::to_string(NASTY).unwrap();
     sandbox.write(".ralph/config.json", &format!("{{{key}: 1, \"adapter\": {key}}}"));
-    harmless(&sandbox.ralph(["config", "show"]).run(SOON), "unknown setting");
+    harmless(&sandbox.ralph(["config"]).run(SOON), "unknown setting");
     let finished = sandbox.looping([] as [&str; 0]).run(SOON);
     harmless(&finished, "unknown setting");
     harmless(&sandbox.ralph(["doctor"]).run(SOON), "unknown setting");
     sandbox.write(".ralph/config.json", &format!("{{\"model\": {key}, \"goals\": []}}"));
-    harmless(&sandbox.ralph(["config", "show"]).run(SOON), "model");
+    harmless(&sandbox.ralph(["config"]).run(SOON), "model");
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn names_of_adapters_runs_and_flags_are_shown_without_their_sequences() {
     )
     .unwrap();
     for args in [
-        &["adapters", "list"][..],
+        &["adapters"][..],
         &["adapters", "show", "odd"],
         &["adapters", "check"],
         &["adapters", "check", &file],
@@ -72,7 +72,7 @@ fn names_of_adapters_runs_and_flags_are_shown_without_their_sequences() {
         &["report", NASTY],
         &["diff", "1", "--run", NASTY],
         &[NASTY],
-        &["--model", NASTY, "config", "show"],
+        &["--model", NASTY, "config"],
         &["--help"],
     ] {
         let finished = sandbox.ralph(args).env("RALPH_STATE_DIR", "/tmp/x\u{1b}[2Jy").run(SOON);

@@ -364,7 +364,7 @@ fn the_end_of_a_run_stays_as_it_is_whatever_is_left_for_it_until_it_resumes() {
         "{listed}"
     );
     for number in ["2", "3"] {
-        let withdrawn = sandbox.ralph(["withdraw", number]).run(SOON);
+        let withdrawn = sandbox.ralph(["steer", "--withdraw", number]).run(SOON);
         assert_eq!(withdrawn.code(), Some(0), "{withdrawn:?}");
         assert_eq!(shown(), before);
     }
@@ -378,7 +378,7 @@ fn the_end_of_a_run_stays_as_it_is_whatever_is_left_for_it_until_it_resumes() {
     let again = sandbox.ralph(["continue"]).run(SOON);
     said(&again, "is done, so there is nothing to continue");
     // A message that is taken back leaves nothing to be continued.
-    for command in [&["steer", "more"][..], &["withdraw", "4"]] {
+    for command in [&["steer", "more"][..], &["steer", "--withdraw", "4"]] {
         assert_eq!(sandbox.ralph(command).run(SOON).code(), Some(0));
     }
     said(

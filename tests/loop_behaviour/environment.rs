@@ -79,11 +79,11 @@ fn a_probe_and_what_is_tried_in_the_sandbox_get_no_keys_of_others_and_the_list_s
     let checked = ralph("adapters check spy");
     assert_eq!(checked.code(), Some(0), "{checked:?}");
     assert_eq!(keys_in(&sandbox.read_home("probe").unwrap()), [""; 0]);
-    let shown = ralph("--adapter spy sandbox show").stdout;
+    let shown = ralph("--adapter spy sandbox").stdout;
     let listed = "passed on: CODEX_API_KEY; withheld: ANTHROPIC_API_KEY, CLAUDE_CODE_OAUTH_TOKEN, GEMINI_API_KEY, \
                   OPENCODE_SERVER_PASSWORD";
     assert!(shown.contains(listed), "{shown}");
-    assert!(ralph("sandbox show").stdout.contains("passed on: none;"));
+    assert!(ralph("sandbox").stdout.contains("passed on: none;"));
     // Without Landlock `sandbox run` refuses to run anything.
     let tried = ralph("--adapter spy sandbox run env");
     if tried.code() == Some(0) {

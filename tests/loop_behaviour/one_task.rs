@@ -54,7 +54,7 @@ fn a_task_is_a_run_of_its_own_beside_the_plan_of_the_project_and_nothing_is_over
     sandbox.write("package.json", r#"{ "scripts": { "test": "true" } }"#);
     let init = sandbox.untrusting_ralph(["init", "--yes", "--no-check"]).run(SOON);
     assert_eq!(init.code(), Some(0), "{init:?}");
-    let goals = sandbox.untrusting_ralph(["goals", "list"]).run(SOON);
+    let goals = sandbox.untrusting_ralph(["goals"]).run(SOON);
     assert!(goals.code() == Some(0) && goals.stdout.contains("npm"), "{goals:?}");
 }
 
@@ -76,7 +76,7 @@ fn a_message_that_waits_for_the_last_run_is_delivered_or_withdrawn_before_anothe
         said(&other, text);
         said(
             &other,
-            &format!("`ralph continue` delivers it, `ralph withdraw {number}` drops it"),
+            &format!("`ralph continue` delivers it, `ralph steer --withdraw {number}` drops it"),
         );
         let done = StopReason::done(Proof::Nothing);
         assert_eq!(ended(&sandbox).0, Some(done), "its end stays");
@@ -96,9 +96,9 @@ fn a_message_that_waits_for_the_last_run_is_delivered_or_withdrawn_before_anothe
 
     queued("use spaces");
     refused(2, "use spaces");
-    let withdrawn = sandbox.ralph(["withdraw", "2"]).run(SOON);
+    let withdrawn = sandbox.ralph(["steer", "--withdraw", "2"]).run(SOON);
     assert_eq!(withdrawn.stdout, "message 2 is withdrawn\n", "{withdrawn:?}");
-    let again = sandbox.ralph(["withdraw", "2"]).run(SOON);
+    let again = sandbox.ralph(["steer", "--withdraw", "2"]).run(SOON);
     assert_eq!(again.code(), Some(1), "{again:?}");
     said(&again, "no message 2 waits for the last run");
     let other = run(&sandbox, &[]);

@@ -234,7 +234,7 @@ fn what_cannot_be_done_is_refused_with_the_reason() {
     for (args, why) in [
         (&["resume"][..], "neither paused"),
         (&["resume", "--now"], "neither paused nor waiting"),
-        (&["withdraw", "7"], "no queued message 7"),
+        (&["steer", "--withdraw", "7"], "no queued message 7"),
     ] {
         let finished = sandbox.ralph(args).run(SOON);
         assert_eq!(finished.code(), Some(1), "{args:?}: {finished:?}");

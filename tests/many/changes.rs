@@ -47,7 +47,7 @@ fn a_paused_batch_starts_nothing_until_it_goes_on() {
     let sandbox = sandbox(WAITS, &["api", "ui"]);
     let running = batch(&sandbox, &["api.md", "ui.md", "--jobs", "1", "--headless"]).start();
     wait_until(SOON, "api works", || sandbox.read_home("api-began"));
-    let paused = many(&sandbox, "pause").run(SOON);
+    let paused = sandbox.ralph(["pause"]).run(SOON);
     assert_eq!(paused.code(), Some(0), "{paused:?}");
     sandbox.release("api-go");
     sandbox.release("ui-go");
@@ -82,7 +82,7 @@ fn a_message_reaches_the_agent_of_one_plan() {
     );
     let running = batch(&sandbox, &["api.md", "ui.md", "--jobs", "2", "--headless"]).start();
     wait_until(SOON, "api runs", || sandbox.read_home("api-1.prompt"));
-    let sent = many(&sandbox, "steer api use-the-test-database").run(SOON);
+    let sent = sandbox.ralph(["steer", "--to", "api", "use-the-test-database"]).run(SOON);
     assert_eq!(sent.code(), Some(0), "{sent:?}");
     sandbox.release("api-go");
     sandbox.release("ui-go");
@@ -103,7 +103,7 @@ fn a_paused_batch_that_was_interrupted_goes_on_when_it_is_resumed() {
     let running = batch(&sandbox, &["api.md", "--headless"]).start();
     // The run may not answer yet.
     running.wait_for_line(SOON, |line| line.contains("api: running"));
-    let paused = many(&sandbox, "pause").run(SOON);
+    let paused = sandbox.ralph(["pause"]).run(SOON);
     assert_eq!(paused.code(), Some(0), "{paused:?}");
     let tree = status(&sandbox)["plans"][0]["workTree"].as_str().unwrap().to_owned();
     wait_until(SOON, "the run is paused", || {

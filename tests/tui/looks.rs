@@ -232,11 +232,11 @@ fn an_answer_that_comes_late_changes_the_colours_and_presses_no_key() {
 #[test]
 fn a_terminal_gets_the_notification_that_is_tried() {
     let sandbox = Sandbox::new();
-    let mut terminal = Terminal::start(&sandbox.ralph(["notify", "test"]), 100, 30);
+    let mut terminal = Terminal::start(&sandbox.ralph(["notify"]), 100, 30);
     terminal.writes("\x1b]9;ralph project: this is a test\x1b\\", 0);
     terminal.sees("sent a notification to this terminal");
     assert_eq!(terminal.ends(), 0);
-    let mut terminal = Terminal::start(&sandbox.ralph(["notify", "test"]).env("RALPH_NOTIFY", "bell"), 100, 30);
+    let mut terminal = Terminal::start(&sandbox.ralph(["notify"]).env("RALPH_NOTIFY", "bell"), 100, 30);
     terminal.writes("\x07rang the bell", 0);
     assert_eq!(terminal.ends(), 0);
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::{
     Capabilities,
-    dialect::{DialectKind, Finish, ZonedClock, terminal_with},
+    dialect::{Finish, ZonedClock, terminal_with},
 };
 
 use super::*;
@@ -159,8 +159,7 @@ fn told(cells: &[&str]) -> [bool; 4] {
 }
 
 #[test]
-fn the_tables_have_every_built_in_adapter_as_it_is() {
-    let reference = include_str!("../../../docs/guide/adapters.md");
+fn the_table_has_every_built_in_adapter_as_it_is() {
     let guide = include_str!("../../../docs/guide/agents.md");
     let catalog = Catalog::load(&AdapterSources::default());
     for id in catalog.ids() {
@@ -175,15 +174,6 @@ fn the_tables_have_every_built_in_adapter_as_it_is() {
         let live = manifest.live.is_some_and(|live| live.capabilities.live_steering);
         let can = [live_steering || live, resume, usage, cost];
         let verified = manifest.verified.as_deref();
-
-        let cells = row(reference, id);
-        assert!(cells[1].starts_with(verified.unwrap_or("built in")), "{cells:?}");
-        assert_eq!(told(&cells[2..]), can, "{cells:?}");
-        let spoken = cells[6].trim_matches('`');
-        match manifest.dialect {
-            Some(dialect) => assert!(DialectKind::NAMES.contains(&(spoken, dialect)), "{cells:?}"),
-            None => assert_eq!(spoken, "acp", "{cells:?}"),
-        }
 
         let cells = row(guide, id);
         assert_eq!(cells[2], verified.unwrap_or("-"), "{cells:?}");

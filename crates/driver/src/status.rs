@@ -254,7 +254,7 @@ fn reply_to_nothing(command: &UserCommand, state: &LoopState) -> ControlReply {
         _ if state.view.is_over() => "the run is over; a message resumes it".to_owned(),
         UserCommand::Withdraw { id } => format!("no queued message {}", id.0),
         UserCommand::Forget { rule } => {
-            format!("no answer has added `{rule}`; `ralph permissions list` shows the rules")
+            format!("no answer has added `{rule}`; `ralph permissions` shows the rules")
         }
         UserCommand::SetLimits { .. } => "the run has these limits already".to_owned(),
         UserCommand::SetWorker { .. } => "the run has this agent and model already".to_owned(),

@@ -1,15 +1,15 @@
-//! Changes to a batch while it exists: further plans, a pause, other limits, messages to its agents.
+//! Changes to a batch while it exists: further plans, a pause, other limits.
 
 use std::{fs, path::PathBuf};
 
 use ralph_plan::batch::{Batch, BatchChanges, BatchId, BatchInput, BatchPlan, PlanName, Planned};
-use ralph_state::control::UserOnlyAction;
+use ralph_state::{control::UserOnlyAction, store::paths::ProjectPaths};
 use ralph_system::proc::Supervisor;
 use ralph_text::console::print;
 use ralph_words::counted;
 
 use super::{
-    super::{args::Args, batch_flags::Resuming, control, run::place, trust},
+    super::{args::Args, batch_flags::Resuming, run::place, trust},
     batch_settings::{changes, is_shared, refuse_plan},
     last_batch::{last, named, unsent, wait_until_done},
 };
@@ -62,22 +62,21 @@ pub(in crate::cli) fn planned(plan: &BatchPlan) -> Planned {
     }
 }
 
-/// Pauses the running batch.
-pub(super) fn pause(args: &Args) -> Result<u8, Failure> {
+/// Pauses the running batch. Returns the exit code; `None` if none is running.
+pub(in crate::cli) fn pause(args: &Args) -> Result<Option<u8>, Failure> {
     let place = place(args)?;
+    if !BatchLock::is_held(&place.paths) {
+        return Ok(None);
+    }
     trust::refuse_agent(&place.paths, UserOnlyAction::Many)?;
     let (id, _) = last(&place)?;
-    if !BatchLock::is_held(&place.paths) {
-        return Err(Failure::new(FailureKind::Failed, "no batch is running in this project")
-            .hint("`ralph many status` shows the last one"));
-    }
     let changes = BatchChanges {
         paused: Some(true),
         ..BatchChanges::default()
     };
     ask(&place, &id, &changes, |batch| batch.paused)?;
     print(&format!("batch {id}: paused; `ralph many resume` goes on\n"));
-    Ok(0)
+    Ok(Some(0))
 }
 
 /// Changes the running batch by the options of `ralph many resume`, and ends its pause.
@@ -140,18 +139,11 @@ fn ask(
     wait_until_done(place, is_done, || _ = fs::remove_file(&request))
 }
 
-/// Sends a message to the agent of a plan.
-pub(super) fn steer(
-    args: &Args,
-    plan: &str,
-    (now, standing): (bool, bool),
-    text: &[String],
-    supervisor: &Supervisor,
-) -> Result<u8, Failure> {
+/// The state of the run of a plan of the last batch.
+pub(in crate::cli) fn state_of_plan(args: &Args, plan: &str, supervisor: &Supervisor) -> Result<ProjectPaths, Failure> {
     let place = place(args)?;
     let (id, batch) = last(&place)?;
     let plan = named(&batch, plan)?;
     let site = app::site_of_batch(&place, &id, false, supervisor)?;
-    let paths = ralph_many::job_state(&site, &plan).map_err(|why| Failure::new(FailureKind::Failed, why))?;
-    control::steer_run(&paths, (now, standing), text)
+    ralph_many::job_state(&site, &plan).map_err(|why| Failure::new(FailureKind::Failed, why))
 }

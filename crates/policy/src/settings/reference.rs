@@ -12,7 +12,7 @@ use super::{
     record::{SettingsRecord, within},
 };
 
-/// Further rows for the table of a key.
+/// Further facts about a key.
 pub(crate) type More<'a> = &'a dyn Fn(&str, &Field) -> Vec<(&'static str, String)>;
 
 /// Lists the settings of `R`. The settings of a group follow the description of the group.
@@ -32,7 +32,7 @@ fn write_fields(fields: &[Field], path: &str, more: More<'_>, text: &mut String)
             }
             SettingForm::Leaf | SettingForm::Open => {
                 write_head(&key, field.about, text);
-                write_table(&key, field, more, text);
+                write_facts(&key, field, more, text);
             }
         }
     }
@@ -45,16 +45,13 @@ fn write_head(key: &str, about: &str, text: &mut String) {
     writeln!(text, "\n{level} `{key}`\n\n{}", in_markdown(about.trim())).expect("a string takes every write");
 }
 
-fn write_table(key: &str, field: &Field, more: More<'_>, text: &mut String) {
-    let mut rows = vec![("value", in_markdown(&expected(field, key)))];
+fn write_facts(key: &str, field: &Field, more: More<'_>, text: &mut String) {
+    let mut facts = vec![in_markdown(&expected(field, key))];
     if let Some(default) = field.default {
-        rows.push(("default", format!("`{default}`")));
+        facts.push(format!("default `{default}`"));
     }
-    rows.extend(more(key, field));
-    text.push_str("\n| | |\n|---|---|\n");
-    for (name, value) in rows {
-        writeln!(text, "| {name} | {} |", value.replace('|', "\\|")).expect("a string takes every write");
-    }
+    facts.extend(more(key, field).into_iter().map(|(name, value)| format!("{name} {value}")));
+    writeln!(text, "\n*{}*", facts.join("; ")).expect("a string takes every write");
 }
 
 /// The text that describes the expected value of a setting, taken from the mistake about a wrong one.
