@@ -132,14 +132,15 @@ fn write_fields(event: &Value, page: &mut String) {
     if fields.is_empty() {
         return;
     }
-    page.push_str("\n| field | type | |\n|---|---|---|\n");
+    page.push('\n');
     for (name, field) in fields {
         let about = on_one_line(field["description"].as_str().unwrap_or_default());
         let kind = match required.contains(&name.as_str()) {
             true => in_words(field),
             false => format!("{}, may be missing", in_words(field)),
         };
-        writeln!(page, "| `{name}` | {kind} | {about} |").unwrap();
+        let about = if about.is_empty() { about } else { format!(": {about}") };
+        writeln!(page, "- `{name}`, {kind}{about}").unwrap();
     }
 }
 
