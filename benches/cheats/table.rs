@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use crate::{
     attempt::Outcome,
     rows::{Kind, Row},
-    support::report::line,
+    support::report::{line, passing},
     tasks::Language,
 };
 
@@ -90,7 +90,13 @@ impl Table {
         let right = outcomes.iter().all(|(.., outcome)| is_right(row, outcome));
         let verdict = if right { "ok" } else { "wrong" };
         let columns = self.columns(row.name, counts.iter().map(|count| count.text()), &seconds);
-        line(&format!("{columns}  {verdict}"));
+        let text = format!("{columns}  {verdict}");
+        // The page has what is not as it should be, and the totals.
+        if right {
+            passing(&text)
+        } else {
+            line(&text)
+        }
         if self.details {
             line(&format!("      {}", row.what));
             for (language, task, outcome) in outcomes {

@@ -111,8 +111,15 @@ pub fn write(name: &str) {
 
 /// Prints a line and keeps it for [`write`].
 pub fn line(text: &str) {
-    let mut out = io::stdout().lock();
+    LINES
+        .lock()
+        .expect("the lines")
+        .push_str(&format!("{}\n", text.trim_end()));
+    passing(text);
+}
+
+/// Prints a line that the page does not have.
+pub fn passing(text: &str) {
     let line = format!("{}\n", text.trim_end());
-    LINES.lock().expect("the lines").push_str(&line);
-    _ = out.write_all(line.as_bytes()); // the reader may have closed the pipe
+    _ = io::stdout().lock().write_all(line.as_bytes()); // the reader may have closed the pipe
 }
