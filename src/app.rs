@@ -98,6 +98,9 @@ pub(crate) use sealed::sealed_goals_here;
 pub(crate) use tree::{OversizedCopy, check_tree_settings, prepare_tree, tear_down_tree};
 
 /// Time for blocking work to end after the run is over.
+/// Memory limit of each process of a language server.
+const LANGUAGE_MEMORY_BYTES: u64 = 4 << 30;
+
 const JOB_PATIENCE: Duration = Duration::from_millis(500);
 
 /// Runs the loop to its end, and returns its exit code. `starter` is the process that started this one and shows the
@@ -194,7 +197,7 @@ fn logged_run(
     let config = RunConfig {
         settings: prepared.settings,
         template: prepared.template,
-        handover: loaded.config.handover,
+        handover: true,
         promise: loaded.config.completion.promise.clone(),
         agents: prepared.agents,
         workers: prepared.workers,
@@ -207,12 +210,12 @@ fn logged_run(
         },
         recording_cap_bytes: u64::from(loaded.config.keep.recording_mib) << 20,
         agent_tools: prepared.has_tools,
-        takes_proposals: loaded.config.tools.proposals,
+        takes_proposals: true,
         runners: prepared.runners,
         guard: prepared.guard,
         sealed: prepared.sealed,
         languages: prepared.languages,
-        language_memory_bytes: loaded.config.tools.language_memory_mib.map(|mib| u64::from(mib) << 20),
+        language_memory_bytes: Some(LANGUAGE_MEMORY_BYTES),
         watched: presentation.screen.is_some(),
         permission_policy: Some(prepared.judge),
         repository,

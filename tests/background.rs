@@ -91,9 +91,7 @@ fn a_task_outlives_the_iteration_its_end_is_told_once_and_nothing_is_left_after_
     let fourth = tasks(&sandbox, &["start", "true"]);
     assert_eq!(fourth.code(), Some(1), "{fourth:?}");
     assert!(
-        fourth
-            .stderr
-            .contains("at most 3 background tasks run at a time (`background.atOnce`)"),
+        fourth.stderr.contains("at most 3 background tasks run at a time"),
         "{fourth:?}"
     );
     for (number, again) in [("2", "is"), ("4", "is")] {

@@ -289,10 +289,7 @@ fn looking_goes_without_what_is_not_trusted_and_says_so() {
             .contains("warning: this project's own files are not trusted: .ralph/config.json: left out"),
         "{shown:?}"
     );
-    assert!(
-        shown.stdout.contains(".ralph/config.json  (not trusted)"),
-        "{shown:?}"
-    );
+    assert!(shown.stdout.contains(".ralph/config.json  (not trusted)"), "{shown:?}");
     let doctor = looks("doctor");
     assert!(doctor.stdout.contains("not trusted: .ralph/config.json"), "{doctor:?}");
     assert!(doctor.stdout.contains("`ralph trust` trusts them"), "{doctor:?}");

@@ -384,17 +384,13 @@ impl<'a> AgentChooser<'a> {
 
     /// The tools that the settings reserve for the user.
     fn tools_withheld(&self) -> Vec<String> {
-        let proposals = ["task_add"].iter().filter(|_| !self.config.tools.proposals);
         let background = ["background_start", "background_cancel"].iter();
         let background = background.filter(|_| !self.config.background.agents);
-        proposals.chain(background).map(|&name| name.to_owned()).collect()
+        background.map(|&name| name.to_owned()).collect()
     }
 
     /// The language servers that agents may use: those that are installed.
     pub(super) fn languages(&self) -> Vec<LanguageServer> {
-        if !self.config.tools.languages {
-            return Vec::new();
-        }
         let servers = self.config.language_servers.iter();
         servers.filter_map(|server| installed(server, self.project)).collect()
     }
@@ -405,7 +401,7 @@ impl<'a> AgentChooser<'a> {
         if self.languages().is_empty() {
             names.extend(LANGUAGE_TOOLS.map(str::to_owned));
         }
-        if !self.config.tools.languages || which::which_in(AST_GREP, std::env::var_os("PATH"), self.project).is_err() {
+        if which::which_in(AST_GREP, std::env::var_os("PATH"), self.project).is_err() {
             names.extend(SYNTAX_TOOLS.map(str::to_owned));
         }
         names

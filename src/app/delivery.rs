@@ -16,6 +16,9 @@ use crate::{
 /// The remote that work is delivered to, and whose forge has the issues.
 const ORIGIN: &str = "origin";
 
+/// How often failed checks and review comments of a pull request give its agent another task.
+const ROUNDS: u32 = 3;
+
 /// Returns the client for the forge of the repository's remote.
 ///
 /// # Errors
@@ -97,7 +100,7 @@ pub(super) fn delivery(
         kind,
         remote,
         base,
-        rounds: config.deliver_rounds,
+        rounds: ROUNDS,
     };
     Ok(Some((delivery, commit)))
 }

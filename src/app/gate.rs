@@ -13,6 +13,9 @@ use crate::{
     runners,
 };
 
+/// Maximum changes that are tried at a claim, half of them to expectations of tests.
+const MUTANTS: u32 = 6;
+
 /// Loads the known test runners. They are leaked, because parsers of output refer to them for the life of the process.
 ///
 /// # Errors
@@ -56,7 +59,7 @@ pub(super) fn guard(runners: &Runners, config: &Config, project: &Path) -> Resul
         &config.gate.guard_not,
         |path| project.join(path).is_file(),
     );
-    if !config.gate.trial || rules.guards_nothing() {
+    if rules.guards_nothing() {
         return Ok(None);
     }
     let guard = FileGuard::new(rules);
@@ -75,10 +78,10 @@ pub(super) fn gate_settings(runners: &Runners, config: &Config) -> GateSettings 
             Baseline::On => true,
             Baseline::Off => false,
         },
-        rerun: gate.rerun,
-        trial: gate.trial,
+        rerun: true,
+        trial: true,
         bite: gate.bite,
-        mutants: gate.mutants,
+        mutants: MUTANTS,
         require: gate.require,
         known_failures: gate.known_failures,
     }

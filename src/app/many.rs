@@ -22,6 +22,7 @@ use super::{
     gate::{guard, known_runners},
     keep::kept,
     sealed::sealed_goals_here,
+    workers::REVIEW_ROUNDS,
 };
 use ralph_driver::batch_time;
 use ralph_many::{
@@ -136,7 +137,6 @@ pub(crate) fn prepare_batch(
     }
     let mut site = site(place, &id, branches, !config.goals.enabled.is_empty(), supervisor);
     site.gate = merge_gate(place, config)?;
-    site.discards_ignored = config.tree.discard_ignored;
     site.review_rounds = review_rounds(config)?;
     site.signing = checked_signing(&site.branches)?;
     notes.extend(prune(&site, None, kept(config), SystemTime::now()));
@@ -207,7 +207,6 @@ pub(crate) fn site_to_resume(
     let mut site = site_of_batch(place, id, !config.goals.enabled.is_empty(), supervisor)?;
     site.branches = confined(site.branches, place, config, &site.paths, supervisor)?;
     site.gate = merge_gate(place, config)?;
-    site.discards_ignored = config.tree.discard_ignored;
     site.review_rounds = review_rounds(config)?;
     site.signing = checked_signing(&site.branches)?;
     Ok(site)
@@ -284,7 +283,6 @@ fn site(place: &ProjectPlace, id: &BatchId, branches: Branches, has_goals: bool,
         supervisor: supervisor.clone(),
         review_rounds: None,
         signing: None,
-        discards_ignored: false,
     }
 }
 
@@ -297,7 +295,7 @@ fn review_rounds(config: &Config) -> Result<Option<u32>, Failure> {
     match (review.merges, &review.adapter, &review.model) {
         (true, None, None) => Err(configuration("`review.merges` needs a reviewer".to_owned())
             .hint("`review.adapter` or `review.model` names one")),
-        (true, _, _) => Ok(Some(review.rounds)),
+        (true, _, _) => Ok(Some(REVIEW_ROUNDS)),
         (false, _, _) => Ok(None),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use ralph_core::event::{Completion, GivenSetting, Notice, PlanSnapshot, Settings, Waiting, Worker};
+use ralph_core::event::{Completion, DenialLimits, GivenSetting, Notice, PlanSnapshot, Settings, Waiting, Worker};
 use ralph_gate::{guard::FileGuard, runner::Runners};
 use ralph_plan::prompt::{AgentConfinement, PromptTemplate};
 use ralph_state::store::rules::remembered;
@@ -189,7 +189,7 @@ pub(super) fn prepare(
             timeout_ms: config.permissions.timeout_ms,
             unanswered: config.permissions.unanswered,
         },
-        denials: config.permissions.denials,
+        denials: DenialLimits::default(),
         permission_mode: config.permissions.mode,
         background: config.background,
         hooks: config.hooks.clone(),

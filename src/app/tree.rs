@@ -6,6 +6,7 @@
 
 use std::{
     fs,
+    ops::RangeInclusive,
     os::unix::{ffi::OsStrExt, fs::symlink},
     path::{Component, Path, PathBuf},
     thread,
@@ -36,6 +37,10 @@ use crate::{
     error::{Failure, FailureKind},
 };
 
+/// Maximum duration of each command of `tree.setup` and `tree.teardown`.
+const COMMAND_TIMEOUT_MS: u64 = 15 * 60_000;
+/// The ports that work trees get.
+const PORTS: RangeInclusive<u16> = 20_000..=29_999;
 /// The project's own list of patterns of files to copy, as other tools read it.
 const INCLUDE_FILE: &str = ".worktreeinclude";
 const INCLUDE_CAP_BYTES: u64 = 64 << 10;
@@ -357,7 +362,7 @@ fn run_all(
         let goal = Goal {
             name: command.clone(),
             command: command.clone(),
-            timeout_ms: config.tree.timeout_ms,
+            timeout_ms: COMMAND_TIMEOUT_MS,
             ..Goal::default()
         };
         let mut done = runtime.block_on(check_goals(vec![goal], false, execution.clone()));
@@ -389,9 +394,8 @@ fn patterns(settings: &TreeSettings, source: &Path) -> String {
 fn reserved_ports(place: &ProjectPlace, settings: &TreeSettings) -> Result<Vec<u16>, Failure> {
     let directory = place.paths.states().ports();
     let count = usize::try_from(settings.ports).unwrap_or_default();
-    ports::reserve(&directory, &place.project, count, &settings.port_range).map_err(|error| {
-        Failure::of(FailureKind::Failed, &error).hint("`tree.portRange` sets another range, `tree.ports` their number")
-    })
+    ports::reserve(&directory, &place.project, count, &PORTS)
+        .map_err(|error| Failure::of(FailureKind::Failed, &error).hint("`tree.ports` sets their number"))
 }
 
 fn variables(place: &ProjectPlace, ports: &[u16]) -> TreeVariables {

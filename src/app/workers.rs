@@ -9,6 +9,11 @@ use ralph_plan::ParsedPlan;
 use super::agents::{AgentChooser, Agents};
 use crate::error::{Failure, FailureKind};
 
+/// Iterations without success on a task before the next model of `escalate` takes over.
+const ESCALATE_AFTER: u32 = 2;
+/// How often the findings of a reviewer send the author back to the same work.
+pub(super) const REVIEW_ROUNDS: u32 = 2;
+
 /// Adds the agents that open tasks of the plan ask for, under the same permissions and in the same sandbox.
 ///
 /// # Errors
@@ -76,7 +81,7 @@ pub(super) fn add_escalation(
     }
     Ok(Escalation {
         steps,
-        after: chooser.config.escalate_after,
+        after: ESCALATE_AFTER,
     })
 }
 
@@ -110,7 +115,7 @@ pub(super) fn add_reviewer(
         let Worker { adapter, model } = by.clone();
         notices.push(Notice::ReviewerIsAuthor { adapter, model });
     }
-    let (when, rounds) = (review.when, review.rounds);
+    let (when, rounds) = (review.when, REVIEW_ROUNDS);
     Ok(Some(ReviewSettings { by, when, rounds }))
 }
 

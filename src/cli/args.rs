@@ -51,10 +51,10 @@ pub(super) struct Args {
     /// The colours of the screen [default: `screen.theme`; chosen for the terminal; none if NO_COLOR is set]
     #[arg(long, value_enum, global = true)]
     pub(super) theme: Option<ThemeArg>,
-    /// Draw without Unicode [default: `screen.glyphs`; if the locale has no Unicode]
+    /// Draw without Unicode [default: if the locale has no Unicode]
     #[arg(long, global = true)]
     pub(super) ascii: bool,
-    /// Leave the mouse to the terminal, so that it can select text [default: `screen.mouse`]
+    /// Leave the mouse to the terminal, so that it can select text; the palette (Ctrl-P) does it for all runs
     #[arg(long, global = true)]
     pub(super) no_mouse: bool,
     /// Read an additional configuration file, which overrides those of the user and the project
@@ -210,13 +210,11 @@ pub(super) enum ThemeArg {
 }
 
 impl Args {
-    /// The screen settings that the global flags set.
+    /// The setting of the screen that a global flag sets.
     pub(super) fn screen_flags(&self) -> Vec<Flag> {
         let theme = self.theme.and_then(|theme| theme.to_possible_value());
         let theme = theme.map(|theme| Flag::new("--theme", "screen.theme", theme.get_name()));
-        let ascii = self.ascii.then(|| Flag::new("--ascii", "screen.glyphs", "ascii"));
-        let mouse = self.no_mouse.then(|| Flag::new("--no-mouse", "screen.mouse", false));
-        theme.into_iter().chain(ascii).chain(mouse).collect()
+        theme.into_iter().collect()
     }
 }
 

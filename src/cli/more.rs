@@ -49,7 +49,10 @@ pub(super) fn change_run(args: &Args) -> Result<Option<u8>, Failure> {
     if status.over {
         return Ok(None);
     }
-    if let Some(other) = given.iter().find(|flag| !is_limit(flag) && !is_worker(flag) && !is_mode(flag)) {
+    if let Some(other) = given
+        .iter()
+        .find(|flag| !is_limit(flag) && !is_worker(flag) && !is_mode(flag))
+    {
         let why = format!("`{}` cannot be changed while the run is active", other.name);
         return Err(Failure::new(FailureKind::Usage, why).hint("`ralph stop`, then `ralph continue` with it"));
     }

@@ -25,7 +25,10 @@ pub(super) const REMOVED: &[(&str, &str)] = &[
         "comment --export",
         "`ralph comment --json` prints all comments, with the findings of a review that name a place",
     ),
-    ("config path", "`ralph config` lists the files, and the settings in effect"),
+    (
+        "config path",
+        "`ralph config` lists the files, and the settings in effect",
+    ),
     ("config show", "`ralph config` prints them"),
     ("engines show", "`ralph engines ENGINE` shows one"),
     (
@@ -34,10 +37,16 @@ pub(super) const REMOVED: &[(&str, &str)] = &[
     ),
     ("goals list", "`ralph goals` lists them"),
     ("many pause", "`ralph pause` pauses the running batch"),
-    ("many steer", "`ralph steer --to PLAN TEXT` sends the agent of a plan a message"),
+    (
+        "many steer",
+        "`ralph steer --to PLAN TEXT` sends the agent of a plan a message",
+    ),
     ("notify test", "`ralph notify` sends one"),
     ("permissions list", "`ralph permissions` lists the rules"),
-    ("permissions mode", "`ralph continue --permission-mode MODE` sets the mode of the active run"),
+    (
+        "permissions mode",
+        "`ralph continue --permission-mode MODE` sets the mode of the active run",
+    ),
     ("plan next", "`ralph plan --next` prints the next task"),
     ("plan show", "`ralph plan` shows it"),
     ("plan take-back", "`ralph plan set-aside --undo TASK` takes it back"),

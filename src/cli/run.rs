@@ -132,7 +132,12 @@ pub(super) fn screen(args: &Args, place: &ProjectPlace) -> ScreenOptions {
     };
     let loaded = config::load(&sources(args, place)).or_else(|_| config::load(&flags()));
     let config = loaded.map(|loaded| loaded.config).unwrap_or_default();
-    ScreenOptions::from(&config.screen).with_looks(Looks::read(&looks_file(&place.paths)))
+    let chosen = ScreenOptions {
+        ascii: args.ascii.then_some(true),
+        mouse: !args.no_mouse,
+        ..ScreenOptions::from(&config.screen)
+    };
+    chosen.with_looks(Looks::read(&looks_file(&place.paths)))
 }
 
 pub(super) fn place(args: &Args) -> Result<ProjectPlace, Failure> {

@@ -75,10 +75,6 @@ fn an_ill_typed_value_says_what_is_and_what_should_be() {
             r#"`backoff.base` is the text "unlimited" (no number before a unit); expected a duration, such as "90s", "10m" or "1h30m""#,
         ),
         (
-            r#"{ "backoff": { "jitter": 1.5 } }"#,
-            "`backoff.jitter` is the number 1.5; expected a number from 0 to 1, such as 0.1",
-        ),
-        (
             r#"{ "session": "new" }"#,
             r#"`session` is the text "new"; expected "fresh" or "resume""#,
         ),
@@ -295,7 +291,6 @@ fn words_that_are_no_values_are_refused_by_the_name_of_their_variable() {
         ("RALPH_FALLBACK", "a,,b"),
         ("RALPH_GOALS_PARALLEL", "yes"),
         ("RALPH_LIMITS_MAX_COST_USD", "0"),
-        ("RALPH_BACKOFF_JITTER", "2"),
         ("RALPH_MODEL", "a\nb"),
     ];
     let told = variables.map(|(name, value)| Files::new().env(name, value).error().join("\n"));

@@ -41,7 +41,7 @@ pub use native::Native;
 pub use permissions::PermissionSettings;
 pub use render::{SettingFlag, example, flags, paths, schema, show};
 pub use sandbox::{SandboxMode, SandboxSettings};
-pub use screen::{ScreenSettings, ScreenTheme, Signs};
+pub use screen::{ScreenSettings, ScreenTheme};
 pub use settings::{Baseline, CommitWhen, Config, DeliverTo, RetentionSettings};
 pub use sources::{Flag, ProjectContent, ProjectFile, SettingSources};
 pub use tree::TreeSettings;

@@ -4,14 +4,11 @@
 
 use std::marker::PhantomData;
 
-use ralph_core::event::{DenialLimits, PermissionMode, Unanswered};
+use ralph_core::event::{PermissionMode, Unanswered};
 use ralph_policy::{
     permissions::{Rule, RuleList, RulePolicy},
     settings,
-    settings::{
-        Duration, Grammar, Leaf, Limit, Merged, Mistake, Node, NodeShape, OneOf, PositiveCount, SettingOrigin,
-        SettingsSection, WholeNumber, accept, accept_or,
-    },
+    settings::{Duration, Grammar, Leaf, Merged, Mistake, Node, NodeShape, OneOf, SettingOrigin, accept, accept_or},
 };
 use serde_json::{Value, json};
 
@@ -38,22 +35,6 @@ settings! {
         /// The decision on a request without an answer in time: "deny", with an explanation, and the agent continues
         /// without it; "allow"; "pause", which pauses the run; or "block", which sets the task aside.
         unanswered("onTimeout"): OneOf<Unanswered> = "deny",
-        denials("limits"): SettingsSection<DenialSettings>,
-    }
-}
-
-settings! {
-    /// Limits for agents that are denied again and again, or that ask too much. "unlimited" turns one of the first
-    /// three off.
-    pub struct DenialSettings for DenialLimits {
-        /// Denials of the same request in one iteration after which the agent is told to stop trying.
-        warn_after("warnAfter"): Limit<PositiveCount> = 3,
-        /// Denials of the same request after which the iteration ends and its task is set aside as blocked.
-        same("denials"): Limit<PositiveCount> = 5,
-        /// Consecutive denials of any requests after which it ends as well. They are counted over the run.
-        in_a_row("inARow"): Limit<PositiveCount> = 20,
-        /// Maximum open requests at once, at most 64; further requests are denied.
-        pending("pending"): WholeNumber<1, 64> = 16,
     }
 }
 

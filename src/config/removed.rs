@@ -1,10 +1,84 @@
 //! Settings that ralph had once, with what does their work now.
 
 /// The removed settings, by their key or that of their section, with the replacement. Sorted.
-pub(super) const REMOVED_SETTINGS: &[(&str, &str)] = &[(
-    "forge",
-    "nothing is posted for an agent: read its last message in `ralph report`, and use `gh issue create` or `gh issue comment`",
-)];
+pub(super) const REMOVED_SETTINGS: &[(&str, &str)] = &[
+    (
+        "background.atOnce",
+        "three background tasks run at a time: `ralph tasks cancel N` ends one",
+    ),
+    (
+        "background.outputMiB",
+        "the first and last 4 MiB of a task's output are kept: have it write more to a file",
+    ),
+    ("backoff.jitter", "a delay is up to a tenth longer, at random"),
+    (
+        "deliverRounds",
+        "failed checks and comments give the agent of a pull request three more tasks, then you are asked",
+    ),
+    (
+        "escalateAfter",
+        "a task is handed on after two iterations without success",
+    ),
+    (
+        "forge",
+        "nothing is posted for an agent: read its last message in `ralph report`, and use `gh issue create` or `gh issue comment`",
+    ),
+    (
+        "gate.mutants",
+        "six changes are tried at a claim; `gate.bite` says what follows from them",
+    ),
+    ("gate.rerun", "goals whose tests failed run once more"),
+    (
+        "gate.trial",
+        "goals that pass with changed tests also run with the tests as they were",
+    ),
+    (
+        "handover",
+        "a prompt quotes the end of the session before; `\"session\": \"resume\"` continues that instead",
+    ),
+    (
+        "hooks.timeout",
+        "a hook has a minute: run what takes longer after `ralph wait`",
+    ),
+    (
+        "limits.warnAt",
+        "you are told once when four fifths of a limit are used",
+    ),
+    (
+        "permissions.limits",
+        "an iteration ends after 5 denials of one request, or 20 in a row: allow by a rule what the agent needs",
+    ),
+    ("review.rounds", "findings of a reviewer send the author back twice"),
+    (
+        "screen.glyphs",
+        "`--ascii` draws without Unicode, and so does a locale without it",
+    ),
+    (
+        "screen.mouse",
+        "the palette (Ctrl-P) leaves the mouse to the terminal in all runs, `--no-mouse` in one",
+    ),
+    (
+        "tools.languageMemoryMiB",
+        "each process of a language server may allocate 4 GiB",
+    ),
+    (
+        "tools.languages",
+        "turn language servers off by name: \"languageServers\": {\"gopls\": {\"enabled\": false}}",
+    ),
+    (
+        "tools.proposals",
+        "a task that an agent proposes is in no plan until you add it: `ralph plan add`",
+    ),
+    (
+        "tree.discardIgnored",
+        "`ralph many clean` lists the ignored files that were kept, with the command that removes them",
+    ),
+    ("tree.portRange", "ports of work trees are between 20000 and 29999"),
+    (
+        "tree.timeout",
+        "a command of `tree.setup` or `tree.teardown` has 15 minutes",
+    ),
+];
 
 /// The names of the settings and sections that were removed.
 pub(super) fn removed_settings() -> impl Iterator<Item = &'static str> {

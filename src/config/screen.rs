@@ -2,7 +2,7 @@
 
 use ralph_policy::{
     settings,
-    settings::{NamedChoice, OneOf, Switch},
+    settings::{NamedChoice, OneOf},
 };
 
 settings! {
@@ -12,12 +12,6 @@ settings! {
         /// weights; "auto" asks the terminal for its background. `--theme` sets it for one command; NO_COLOR means
         /// "none".
         theme("theme"): OneOf<ScreenTheme> = "auto",
-        /// "ascii" draws without Unicode, also headless; "auto" does so if the locale of the terminal has no Unicode.
-        /// `--ascii` sets it for one command.
-        glyphs("glyphs"): OneOf<Signs> = "auto",
-        /// Whether the screen handles clicks and the wheel; false leaves them to the terminal, so that it can select
-        /// text. `--no-mouse` sets that for one command.
-        mouse("mouse"): Switch = true,
     }
 }
 
@@ -31,14 +25,6 @@ pub enum ScreenTheme {
     None,
 }
 
-/// The characters used for drawing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Signs {
-    Auto,
-    Unicode,
-    Ascii,
-}
-
 impl NamedChoice for ScreenTheme {
     const CHOICES: &'static [(&'static str, Self)] = &[
         ("auto", ScreenTheme::Auto),
@@ -46,13 +32,5 @@ impl NamedChoice for ScreenTheme {
         ("light", ScreenTheme::Light),
         ("16", ScreenTheme::Sixteen),
         ("none", ScreenTheme::None),
-    ];
-}
-
-impl NamedChoice for Signs {
-    const CHOICES: &'static [(&'static str, Self)] = &[
-        ("auto", Signs::Auto),
-        ("unicode", Signs::Unicode),
-        ("ascii", Signs::Ascii),
     ];
 }

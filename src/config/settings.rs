@@ -12,8 +12,8 @@ use ralph_core::event::{
 use ralph_policy::{
     settings,
     settings::{
-        Amount, BigCount, Duration, FilePath, Fraction, Limit, Maybe, NameList, NamedChoice, OneOf, OptionalLimit,
-        Percent, PositiveCount, Prose, Sample, SettingsRecord, SettingsSection, SingleLine, Switch, WholeNumber,
+        Amount, BigCount, Duration, FilePath, Limit, Maybe, NameList, NamedChoice, OneOf, OptionalLimit, Percent,
+        PositiveCount, Prose, Sample, SettingsRecord, SettingsSection, SingleLine, Switch, WholeNumber,
     },
 };
 
@@ -85,9 +85,6 @@ settings! {
         /// A file with such instructions, relative to the project. One file or layer may set only one of the two.
         #[flag("--prompt-file", "FILE", "A file with such instructions [default: .ralph/prompt.md if it exists]")]
         prompt_file("promptFile"): Option<FilePath> = null,
-        /// Whether a prompt quotes the final report of the previous session and names the files that it changed, 1 KB
-        /// at most. A continued session gets neither.
-        handover("handover"): Switch = true,
         /// "fresh": every iteration begins in a new session. "resume": it continues the previous session.
         #[flag("--session", "MODE", "The session of an iteration: fresh or resume (continues the last one) [default: fresh]")]
         session("session"): OneOf<SessionMode> = "fresh",
@@ -110,8 +107,6 @@ settings! {
         /// refused, it failed, or it made no progress; limits and questions do not count. The last model keeps the
         /// task; the next task begins with the first one.
         escalate("escalate"): NameList<Workers> = [],
-        /// Iterations without success on a task before the next model of `escalate` takes over.
-        escalate_after("escalateAfter"): PositiveCount = 2,
         review("review"): SettingsSection<Review>,
         /// Commands that verify the work; ralph runs them with `sh -c` in the project before it accepts a claim. Without a target
         /// a goal passes if its command exits with 0; with one, the last number of its output also has to reach the target.
@@ -182,8 +177,6 @@ settings! {
         /// closed. The agents get none of the forge's keys, and goals are needed, since nothing unverified is delivered.
         #[flag("--deliver", "HOW", "With `many` and `take`: merge verified work here, push a branch, or open a pull request: merge, branch or pr [default: merge]")]
         deliver("deliver"): OneOf<DeliverTo> = "merge",
-        /// How often failed checks and review comments of a pull request give its agent another task. Then you are asked.
-        deliver_rounds("deliverRounds"): WholeNumber<0, 20> = 3,
     }
 }
 
@@ -225,11 +218,11 @@ settings! {
         calls_per_hour("callsPerHour"): OptionalLimit<PositiveCount> = null,
         /// Maximum tool calls of an iteration; the next call ends it. null is unlimited.
         max_steps("maxSteps"): OptionalLimit<PositiveCount> = null,
-        /// The used share of a limit, 0 to 1, at which you are told that it is nearly reached: once for each limit of the
-        /// run, a task, the day and the hour. null tells you nothing before.
-        warn_at("warnAt"): Option<Fraction> = 0.8,
         per_task("perTask"): SettingsSection<TaskLimitSettings>,
         per_day("perDay"): SettingsSection<DayLimitSettings>,
+    }
+    with {
+        warn_at: Some(0.8),
     }
 }
 
@@ -277,15 +270,15 @@ settings! {
 }
 
 settings! {
-    /// Delays after failures: `base`, doubled with each further failure up to `max`, plus a random share of up to
-    /// `jitter`.
+    /// Delays after failures: `base`, doubled with each further failure up to `max`, plus up to a tenth at random.
     pub struct BackoffSettings for Backoff {
         /// Delay after the first failure.
         base_ms("base"): Duration = "5s",
         /// Longest delay after a failure.
         max_ms("max"): Duration = "5m",
-        /// Maximum share of a delay that is added at random, 0 to 1.
-        jitter("jitter"): Fraction = 0.1,
+    }
+    with {
+        jitter: 0.1,
     }
 }
 
@@ -301,9 +294,6 @@ settings! {
         model("model"): Option<SingleLine> = null,
         /// "task": after each iteration that finished a task, and before the run is done. "end": only before the run is done.
         when("when"): OneOf<ReviewWhen> = "task",
-        /// How often findings send the author back to the same work. After that the run continues, and the report lists
-        /// the findings.
-        rounds("rounds"): WholeNumber<0, 10> = 2,
         /// Whether the reviewer also examines each merge of `ralph many` whose goals pass, before the target moves. Findings
         /// give the plan's agent another task, at most twice.
         merges("merges"): Switch = false,
@@ -336,22 +326,14 @@ settings! {
         guard("guard"): NameList<GuardPatterns> = [],
         /// Files that an agent may change although they are tests or belong to a test runner: ["tests/snapshots/**"].
         guard_not("guardNot"): NameList<GuardPatterns> = [],
-        /// Whether goals whose tests failed at a claim run once more. A test that then passes is flaky, and the goal
-        /// has to pass twice in a row.
-        rerun("rerun"): Switch = true,
         /// The result of a goal whose failing tests all failed before the first iteration: "block", it fails; "forgive", it passes
         /// if its runner names each failing test and other tests pass.
         known_failures("knownFailures"): OneOf<KnownFailures> = "block",
-        /// Whether goals that pass after changes to guarded files must also pass with the original files.
-        trial("trial"): Switch = true,
         /// Whether ralph tries small changes that tests should notice (of Python, Rust, JavaScript and TypeScript) and runs the
         /// goals once without the work, and the consequence: "off"; "report" tells what was noticed; "refuse" refuses a claim
         /// if none of at least three altered expectations was; "require" if no expectation or no line was, or if all tests pass
         /// without the work.
         bite("bite"): OneOf<Bite> = "refuse",
-        /// Maximum changes that are tried at a claim, half of them to expectations of tests. None starts later than
-        /// three times the duration of the goals, or about a minute.
-        mutants("mutants"): PositiveCount = 6,
         /// The minimum evidence for exit code 0: "any", "passed" (goals passed) or "verified" (goals ran tests that
         /// were counted, guarded and seen to notice changes). A run with less ends with 9.
         #[flag("--require", "PROOF", "The minimum proof of success: any, passed or verified; less exits with 9 [default: any]")]
@@ -364,12 +346,6 @@ settings! {
     pub struct ToolSettings {
         /// Whether agents get these tools.
         enabled("enabled"): Switch = true,
-        /// Whether agents may propose tasks; the plan stays as it is until you change it.
-        proposals("proposals"): Switch = true,
-        /// Whether agents get tools that ask language servers (`lsp_…`) and ast-grep (`ast_…`), where one is installed.
-        languages("languages"): Switch = true,
-        /// Memory limit of each process of a language server, in MiB.
-        language_memory_mib("languageMemoryMiB"): Limit<PositiveCount> = 4096,
     }
 }
 
@@ -402,20 +378,21 @@ settings! {
     /// Background tasks (`ralph tasks`): commands that outlive an iteration but not the run, such as a development
     /// server or a long test. They are confined like goals.
     pub struct BackgroundSettings for BackgroundLimits {
-        /// Maximum tasks at a time.
-        at_once("atOnce"): PositiveCount = 3,
         /// Maximum time of a task.
         timeout_ms("timeout"): Limit<Duration> = "1h",
-        /// Maximum kept output of a task, in MiB: its beginning and its end.
-        output_mib("outputMiB"): PositiveCount = 8,
         /// Whether agents may start background tasks and cancel their own. The rules of `permissions` apply to the
         /// commands.
         agents("agents"): Switch = true,
     }
+    with {
+        at_once: BackgroundLimits::default().at_once,
+        output_mib: BackgroundLimits::default().output_mib,
+    }
 }
 
 settings! {
-    /// Commands of your own that ralph runs with `sh -c` in the project at points of a run, one after the other. Each gets
+    /// Commands of your own that ralph runs with `sh -c` in the project at points of a run, one after the other, each for a
+    /// minute at most. Each gets
     /// the facts as JSON on its stdin and as variables (RALPH_HOOK, RALPH_ITERATION, RALPH_TASK), and what it prints is in
     /// the log of the run. They run outside of the sandbox, without the keys of agents: name programs that no agent can
     /// change.
@@ -430,8 +407,9 @@ settings! {
         on_blocked("onBlocked"): Option<Prose> = null,
         /// When the run is over, unless you have stopped it at once.
         on_end("onEnd"): Option<Prose> = null,
-        /// Maximum time of a hook, which is ended then.
-        timeout_ms("timeout"): Duration = "1m",
+    }
+    with {
+        timeout_ms: 60_000,
     }
 }
 
@@ -658,11 +636,8 @@ mod tests {
                 "gate.bite" => "off",
                 "gate.knownFailures" => "forgive",
                 "gate.require" => "verified",
-                "gate.rerun" => "false",
-                "gate.trial" => "false",
-                "goalsParallel" | "handover" | "background.agents" | "screen.mouse" | "tools.enabled"
-                | "tools.languages" | "tools.proposals" => "false",
-                "tree.discardIgnored" | "review.merges" | "keepAwake" => "true",
+                "goalsParallel" | "background.agents" | "tools.enabled" => "false",
+                "review.merges" | "keepAwake" => "true",
                 "limits.memory" | "limits.diskFree" => "6GiB",
                 "languageServers" => r#"{"gopls": {"enabled": false}}"#,
                 "mcp" => r#"{"x": {"command": "y"}}"#,
@@ -672,9 +647,7 @@ mod tests {
                 "deliver" => "pr",
                 "otel" => "/spans.jsonl",
                 "screen.theme" => "16",
-                "screen.glyphs" => "ascii",
                 "goals" => "tests=true",
-                "backoff.jitter" | "limits.warnAt" => "0.5",
                 "permissions.timeout"
                 | "backoff.max"
                 | "limits.maxTime"
@@ -683,10 +656,7 @@ mod tests {
                 | "limits.phaseTimeout"
                 | "breaker.cooldown"
                 | "background.timeout"
-                | "tree.timeout"
-                | "hooks.timeout"
                 | "keep.age" => "9m",
-                "tree.portRange" => "2000-2999",
                 "backoff.base" => "9s",
                 "adapters" => r#"{"codex": {"title": "x"}}"#,
                 _ => "7",

@@ -7,7 +7,7 @@ use ralph_text::console;
 use ralph_ui::tui::{looks::Looks, theme::Palette};
 
 use crate::{
-    config::{ScreenSettings, ScreenTheme, Signs},
+    config::{ScreenSettings, ScreenTheme},
     ui::{
         headless::{OutputFormat, OutputStyle},
         terminal,
@@ -40,12 +40,8 @@ impl From<&ScreenSettings> for ScreenOptions {
                 ScreenTheme::Sixteen => Some(Palette::Sixteen),
                 ScreenTheme::None => Some(Palette::Mono),
             },
-            ascii: match screen.glyphs {
-                Signs::Auto => None,
-                Signs::Unicode => Some(false),
-                Signs::Ascii => Some(true),
-            },
-            mouse: screen.mouse,
+            ascii: None,
+            mouse: true,
         }
     }
 }

@@ -22,10 +22,7 @@ fn an_agent_starts_a_task_reads_it_in_parts_and_cancels_it_and_not_the_users() {
     let sandbox = Sandbox::new();
     sandbox.plan(1);
     sandbox.install(&Script::jsonl("said ready; await go; work; over done"));
-    let running = sandbox
-        .looping([] as [&str; 0])
-        .env("RALPH_BACKGROUND_AT_ONCE", "2")
-        .start();
+    let running = sandbox.looping([] as [&str; 0]).start();
     running.wait_for_record(SOON, crate::loop_behaviour::said("ready"));
     assert!(ask(&sandbox, "status", json!({})).0.starts_with("No background task"));
     let (started, refused) = ask(&sandbox, "start", json!({"command": "exec sleep 600"}));
@@ -60,8 +57,13 @@ fn an_agent_starts_a_task_reads_it_in_parts_and_cancels_it_and_not_the_users() {
     );
     let (one, _) = ask(&sandbox, "status", json!({"number": 3}));
     assert!(one.lines().count() == 1 && one.starts_with("Task 3"), "{one}");
+    ask(&sandbox, "start", json!({"command": "exec sleep 600"}));
     for (tool, arguments, why) in [
-        ("start", json!({"command": "true"}), "background.atOnce"),
+        (
+            "start",
+            json!({"command": "true"}),
+            "at most 3 background tasks run at a time",
+        ),
         ("start", json!({"command": " "}), "is empty"),
         ("output", json!({"number": 9}), "no background task 9"),
         ("cancel", json!({"number": 3}), "is the user's"),
@@ -79,7 +81,7 @@ fn an_agent_starts_a_task_reads_it_in_parts_and_cancels_it_and_not_the_users() {
         let by = Requester::Agent;
         matches!(event, Event::BackgroundStarted { by: whose, .. } if *whose == by)
     };
-    assert_eq!(events(&records).filter(of_agent).count(), 2);
+    assert_eq!(events(&records).filter(of_agent).count(), 3);
     let cancelled = |event: &Event| matches!(event, Event::BackgroundEnded { number: 1, result } if result.end == BackgroundEnd::Cancelled);
     assert!(events(&records).any(cancelled));
     sandbox.assert_nothing_runs();

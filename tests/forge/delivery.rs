@@ -268,17 +268,18 @@ fn a_request_that_stays_red_is_left_to_the_user_after_its_rounds() {
     // The agent changes something each time, and the check fails each time.
     let agent = "echo x >> work.txt; tick; commit work; over done";
     let Some(shop) = Shop::new(agent) else { return };
-    shop.sandbox
-        .write(".ralph/config.json", r#"{ "deliver": "pr", "deliverRounds": 1 }"#);
+    shop.sandbox.write(".ralph/config.json", r#"{ "deliver": "pr" }"#);
     shop.sandbox.git(["add", "--all"]);
     shop.sandbox.git(["commit", "--quiet", "--message", "Settings"]);
     shop.sandbox.git(["push", "--quiet", "origin", "main"]);
     shop.forge.add_issue(42, "Stock", "", &[]);
     let running = shop.take("42").start();
     let pull = pull_of(&shop, "issue-42");
-    let head = shop.forge.head(&pull);
-    shop.forge.set_check(&pull, "FAILURE", "no");
-    next_head(&shop, &pull, &head);
+    for _ in 0..3 {
+        let head = shop.forge.head(&pull);
+        shop.forge.set_check(&pull, "FAILURE", "no");
+        next_head(&shop, &pull, &head);
+    }
     shop.forge.set_check(&pull, "FAILURE", "no");
     let finished = running.wait(SOON);
     assert_eq!(finished.code(), Some(1), "{finished:?}");

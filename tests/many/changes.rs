@@ -82,7 +82,9 @@ fn a_message_reaches_the_agent_of_one_plan() {
     );
     let running = batch(&sandbox, &["api.md", "ui.md", "--jobs", "2", "--headless"]).start();
     wait_until(SOON, "api runs", || sandbox.read_home("api-1.prompt"));
-    let sent = sandbox.ralph(["steer", "--to", "api", "use-the-test-database"]).run(SOON);
+    let sent = sandbox
+        .ralph(["steer", "--to", "api", "use-the-test-database"])
+        .run(SOON);
     assert_eq!(sent.code(), Some(0), "{sent:?}");
     sandbox.release("api-go");
     sandbox.release("ui-go");

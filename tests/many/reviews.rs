@@ -23,7 +23,7 @@ const ARGS: [&str; 5] = ["api.md", "--review", "reviewer", "--goal", "check=test
 fn run(sandbox: &Sandbox, more: &str) -> crate::harness::running::Finished {
     let config = sandbox.config().join("ralph");
     std::fs::create_dir_all(&config).expect("a directory");
-    let text = format!(r#"{{"review": {{"merges": true, "when": "end", "rounds": 1}}{more}}}"#);
+    let text = format!(r#"{{"review": {{"merges": true, "when": "end"}}{more}}}"#);
     std::fs::write(config.join("config.json"), text).expect("the settings");
     batch(sandbox, &ARGS).run(SOON)
 }
@@ -77,8 +77,8 @@ fn findings_never_keep_a_plan_out_of_the_target_for_ever() {
     let finished = run(&sandbox, "");
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     assert!(finished.stdout.contains("it is merged all the same"), "{finished:?}");
-    assert_eq!(sandbox.read_home("reviews").as_deref(), Some("2\n"), "one round");
-    assert_eq!(status(&sandbox)["usage"]["costUsd"], 0.5, "the reviews count");
+    assert_eq!(sandbox.read_home("reviews").as_deref(), Some("3\n"), "two rounds");
+    assert_eq!(status(&sandbox)["usage"]["costUsd"], 0.75, "the reviews count");
 }
 
 #[test]

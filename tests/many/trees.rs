@@ -1,6 +1,6 @@
 //! Work trees in which projects run: setup, teardown, copies, links and ports.
 
-use std::{fs, net::TcpListener, os::unix::fs::symlink, path::Path};
+use std::{fs, os::unix::fs::symlink, path::Path};
 
 use super::{batch, many, sandbox, show, status};
 use crate::harness::{SOON, Sandbox, file_system::on_a_file_system, wait_until};
@@ -248,17 +248,6 @@ fn a_copy_that_is_too_large_and_a_link_out_of_the_project_refuse_the_start() {
 
 fn status_is_missing(sandbox: &Sandbox) -> bool {
     many(sandbox, "status").run(SOON).code() != Some(0)
-}
-
-#[test]
-fn a_range_without_free_ports_stops_the_plan_in_words() {
-    let taken = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-    let port = taken.local_addr().unwrap().port();
-    let sandbox = project(QUICK, &format!(r#""ports": 1, "portRange": "{port}-{port}""#), &["api"]);
-    let finished = batch(&sandbox, &["api.md"]).run(SOON);
-    assert_eq!(finished.code(), Some(1), "{finished:?}");
-    let said = format!("1 ports are wanted and 0 are free in {port}-{port}");
-    assert!(finished.stdout.contains(&said), "{finished:?}");
 }
 
 #[test]

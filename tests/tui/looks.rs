@@ -115,13 +115,9 @@ fn without_the_mouse_selecting_is_left_to_the_terminal() {
 }
 
 #[test]
-fn settings_say_how_the_screen_looks_and_flags_override_them() {
-    let variables = [
-        ("RALPH_SCREEN_THEME", "light"),
-        ("RALPH_SCREEN_GLYPHS", "ascii"),
-        ("RALPH_SCREEN_MOUSE", "false"),
-    ];
-    let written = written(&["--theme", "dark"], &variables);
+fn a_setting_says_how_the_screen_looks_and_flags_override_it() {
+    let variables = [("RALPH_SCREEN_THEME", "light")];
+    let written = written(&["--theme", "dark", "--ascii", "--no-mouse"], &variables);
     let colours = colours(&written);
     assert!(
         colours.iter().any(|colour| colour.starts_with("38;5;81;")),

@@ -353,7 +353,7 @@ pub enum Notice {
     MessageOutstanding {
         message: SteeringId,
     },
-    /// The share `limits.warnAt` of a limit is used.
+    /// The share `warn_at` of a limit is used.
     LimitNear {
         limit: LimitKind,
         /// The task that the limit is for; `None` for a limit of the run, the day or the hour.

@@ -1,4 +1,4 @@
-//! Tells the user, once for each limit, that the share `limits.warnAt` of it is used.
+//! Tells the user, once for each limit, that the share `warn_at` of it is used.
 
 use crate::{
     event::{LimitKind, Notice, Text, Usage},
@@ -31,7 +31,7 @@ pub(super) fn announce(decision: &mut StepDecision, now_ms: u64) {
     }
 }
 
-/// The time at which the share `limits.warnAt` of the run's time is used.
+/// The time at which the share `warn_at` of the run's time is used.
 pub(super) fn time_warning_at(state: &LoopState) -> Option<u64> {
     let limits = &state.view.settings.limits;
     // Rounded up, so that the share is used then. Times are far below the precision of f64.

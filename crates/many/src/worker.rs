@@ -65,8 +65,6 @@ pub struct Site {
     pub review_rounds: Option<u32>,
     /// How merges into the target are signed; `None` if they are not.
     pub signing: Option<CommitSigning>,
-    /// Whether ignored files go with their work tree.
-    pub discards_ignored: bool,
 }
 
 /// The option that names the project of a work tree, and the command that ends the life of one.
@@ -584,7 +582,7 @@ impl Site {
     /// Moves ignored files of a work tree that no tool can make again, and that are not as in the project, into the
     /// batch's directory. Returns that directory if it has any.
     pub(super) fn keep_ignored(&self, tree: &Path, plan: &BatchPlan) -> Result<Option<KeptFiles>, TaskFailure> {
-        if self.discards_ignored || !self.branches.has_tree(tree).map_err(git_failure)? {
+        if !self.branches.has_tree(tree).map_err(git_failure)? {
             return Ok(None);
         }
         // The plan of an issue is ralph's own copy.

@@ -132,7 +132,7 @@ pub fn background_refusal_in_words(refusal: &BackgroundRefusal) -> String {
             format!("{limit} background tasks were started already: continue without another one")
         }
         BackgroundRefusal::TooMany { limit } => format!(
-            "{} at a time (`background.atOnce`): `ralph tasks` lists them, `ralph tasks cancel N` ends one",
+            "{} at a time: `ralph tasks` lists them, `ralph tasks cancel N` ends one",
             match limit {
                 1 => "only one background task runs".to_owned(),
                 limit => format!("at most {limit} background tasks run"),

@@ -121,9 +121,9 @@ fn breakdown_in_words(why: &Breakdown) -> String {
             }
         },
         Breakdown::StateUnwritable { why } => why.to_string(),
-        Breakdown::NoOriginals { why } => format!(
-            "the work cannot be tried with the tests as they were when the run began: {why}; `gate.trial: false` goes without"
-        ),
+        Breakdown::NoOriginals { why } => {
+            format!("the work cannot be tried with the tests as they were when the run began: {why}")
+        }
         Breakdown::HookFailed { hook, result } => hook_failed(*hook, None, result),
         Breakdown::RepositoryLost { lost } => lost_repository_in_words(lost),
     }

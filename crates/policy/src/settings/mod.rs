@@ -44,7 +44,7 @@ pub use merged::Merged;
 pub use mistake::{Mistake, Mistakes};
 pub use nearest::closest;
 pub use node::{Node, NodeShape};
-pub use numbers::{Amount, BigCount, Duration, Fraction, Percent, PositiveCount, Switch, WholeNumber};
+pub use numbers::{Amount, BigCount, Duration, Percent, PositiveCount, Switch, WholeNumber};
 pub use optional::{Limit, Maybe, OptionalLimit};
 pub use origin::{OriginFinder, SettingOrigin};
 pub use record::{RecordReader, SettingsRecord, read_item};

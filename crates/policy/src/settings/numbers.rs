@@ -133,30 +133,6 @@ impl Grammar for Amount {
     }
 }
 
-/// A number from 0 to 1.
-pub struct Fraction;
-
-impl Grammar for Fraction {
-    type Value = f64;
-
-    fn read(node: &Node, key: &str) -> Result<f64, Vec<Mistake>> {
-        let share = node.number().filter(|share| (0.0..=1.0).contains(share));
-        accept::<Self>(node, key, share)
-    }
-
-    fn expected() -> String {
-        "a number from 0 to 1, such as 0.1".to_owned()
-    }
-
-    fn schema() -> Value {
-        json!({ "type": "number", "minimum": 0, "maximum": 1 })
-    }
-
-    fn from_variable(word: &str) -> Value {
-        parse_number(word)
-    }
-}
-
 /// A duration, held in milliseconds.
 pub struct Duration;
 

@@ -168,7 +168,8 @@ fn known_fields<R: SettingsRecord>(unknown: &str) -> String {
 /// ```
 ///
 /// The flag and the default may be left out. A row without a default has the value of [`Grammar::absent`]; if that is
-/// `None`, the setting must be written.
+/// `None`, the setting must be written. Fields of an existing struct that are no settings follow the rows:
+/// `with { field_name: value, }`.
 #[macro_export]
 macro_rules! settings {
     (
@@ -206,6 +207,7 @@ macro_rules! settings {
         $visibility:vis struct $name:ident for $held:ident {
             $($rows:tt)*
         }
+        $(with { $($fixed:ident: $value:expr,)* })?
     ) => {
         $(#[doc = $doc])*
         $visibility struct $name;
@@ -215,6 +217,7 @@ macro_rules! settings {
             impl $name for $held {
                 $($rows)*
             }
+            $(with { $($fixed: $value,)* })?
         }
     };
     (
@@ -222,10 +225,11 @@ macro_rules! settings {
         impl $name:ident for $held:ident {
             $(
                 $(#[doc = $about:literal])*
-                $(#[flag($flag:literal, $value:literal, $help:literal)])?
+                $(#[flag($flag:literal, $word:literal, $help:literal)])?
                 $field:ident($key:literal): $grammar:ty $(= $default:tt)?,
             )*
         }
+        $(with { $($fixed:ident: $value:expr,)* })?
     ) => {
         impl $crate::settings::SettingsRecord for $name {
             const ABOUT: &'static str = concat!($($doc, "\n"),*);
@@ -235,7 +239,7 @@ macro_rules! settings {
                         key: $key,
                         about: concat!($($about, "\n"),*),
                         default: $crate::settings!(@default $($default)?),
-                        flag: $crate::settings!(@flag $($flag, $value, $help)?),
+                        flag: $crate::settings!(@flag $($flag, $word, $help)?),
                         kind: $crate::settings::value_kind::<$grammar>(),
                     },
                 )*
@@ -248,7 +252,7 @@ macro_rules! settings {
                     let $field =
                         reader.field::<$grammar>($key, $crate::settings!(@default $($default)?));
                 )*
-                Some($held { $($field: $field?),* })
+                Some($held { $($field: $field?,)* $($($fixed: $value,)*)? })
             }
         }
     };

@@ -50,7 +50,11 @@ fn write_facts(key: &str, field: &Field, more: More<'_>, text: &mut String) {
     if let Some(default) = field.default {
         facts.push(format!("default `{default}`"));
     }
-    facts.extend(more(key, field).into_iter().map(|(name, value)| format!("{name} {value}")));
+    facts.extend(
+        more(key, field)
+            .into_iter()
+            .map(|(name, value)| format!("{name} {value}")),
+    );
     writeln!(text, "\n*{}*", facts.join("; ")).expect("a string takes every write");
 }
 

@@ -27,12 +27,11 @@ impl OwnFileKind {
 }
 
 /// Settings that neither start a program nor widen an agent's rights nor lead it elsewhere. All others may do so.
-pub(crate) const HARMLESS: [&str; 14] = [
+pub(crate) const HARMLESS: [&str; 13] = [
     "model",
     "serverTimeout",
     "channel",
     "session",
-    "handover",
     "limits",
     "backoff",
     "goalsParallel",
