@@ -35,9 +35,9 @@ fn decisions(records: &[Record]) -> Vec<(String, bool, Decider)> {
     events(records)
         .filter_map(|event| match event {
             Event::Answered { answered } => {
-            let by = answered.by.clone();
-            Some((answered.title.clone(), answered.allowed()?, by))
-        }
+                let by = answered.by.clone();
+                Some((answered.title.clone(), answered.allowed()?, by))
+            }
             _ => None,
         })
         .collect()

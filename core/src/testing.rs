@@ -4,8 +4,8 @@ use std::{env, fs, path::Path};
 
 use crate::{
     event::{
-        Answered, Ask, AskId, AskVerdict, Checkpoint, Choice, Decider, Event, Exit, GoalFailure, GoalResult, Offer, Outcome, PermissionRequest,
-        Question, Record, Role, ToolKind,
+        Answered, Ask, AskId, AskVerdict, Checkpoint, Choice, Decider, Event, Exit, GoalFailure, GoalResult, Offer,
+        Outcome, PermissionRequest, Question, Record, Role, ToolKind,
     },
     run::RunView,
 };
@@ -120,7 +120,11 @@ pub fn permission_decided(ask: Option<u32>, allowed: bool, by: Decider, message:
             id: AskId(ask.map_or_else(|| "request".to_owned(), |ask| format!("request-{ask}"))),
             tool: "Bash".to_owned(),
             title: "git push".to_owned(),
-            verdict: if allowed { AskVerdict::Allowed } else { AskVerdict::Denied },
+            verdict: if allowed {
+                AskVerdict::Allowed
+            } else {
+                AskVerdict::Denied
+            },
             by,
             message: message.map(str::to_owned),
             waited_ms: 1,

@@ -50,7 +50,7 @@ pub(super) fn is_of_use(id: &str, check: &Result<CheckReport, AgentError>) -> bo
 }
 
 pub(super) fn run(args: &Args, command: Option<&AdaptersCommand>, supervisor: &Supervisor) -> Result<u8, Failure> {
-    use AdaptersCommand::{Add, Check, Show, Test, Use};
+    use AdaptersCommand::{Add, Check, Show, Use};
 
     let place = trust::place_to_look(args)?;
     let loaded = config::load(&sources(args, &place))?;

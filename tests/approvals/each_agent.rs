@@ -91,7 +91,8 @@ impl WatchedAgent {
     /// Number of open questions in the journal.
     fn waiting(&self) -> usize {
         let journal = self.sandbox.journal();
-        let decided = events(&journal).filter(|event| matches!(event, Event::Answered { answered } if answered.ask.is_some()));
+        let decided =
+            events(&journal).filter(|event| matches!(event, Event::Answered { answered } if answered.ask.is_some()));
         asked(&journal) - decided.count()
     }
 

@@ -5,9 +5,9 @@ use std::collections::{HashSet, VecDeque};
 
 use crate::{
     event::{
-        AgentSignal, Answer, AnswerPlace, AskId, AskVerdict, Decider, Decision, DenialLimits, Event, Limits, Offer, PermissionMode,
-        PermissionRequest, PlanSnapshot, RequestedBy, Ruling, Settings, StopRequest, ToolKind, Unanswered, UserCommand,
-        Waiting,
+        AgentSignal, Answer, AnswerPlace, AskId, AskVerdict, Decider, Decision, DenialLimits, Event, Limits, Offer,
+        PermissionMode, PermissionRequest, PlanSnapshot, RequestedBy, Ruling, Settings, StopRequest, ToolKind,
+        Unanswered, UserCommand, Waiting,
     },
     run::Phase,
 };
@@ -220,7 +220,9 @@ fn check(before: &LoopState, input: &Input, step: &Step) {
         );
     }
     let decided = step.events.iter().filter_map(|event| match event {
-        Event::Answered { answered } if answered.verdict != AskVerdict::Withdrawn => Some((&answered.id, &answered.ask)),
+        Event::Answered { answered } if answered.verdict != AskVerdict::Withdrawn => {
+            Some((&answered.id, &answered.ask))
+        }
         _ => None,
     });
     let decided: Vec<_> = decided.collect();
@@ -348,7 +350,10 @@ fn way(event: &Event) -> Option<String> {
                 Decider::Deadline => "deadline",
                 _ => "rule",
             };
-            Some(format!("{} by {by}", if answered.is_refused() { "denied" } else { "allowed" }))
+            Some(format!(
+                "{} by {by}",
+                if answered.is_refused() { "denied" } else { "allowed" }
+            ))
         }
         _ => None,
     }

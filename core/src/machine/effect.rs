@@ -2,8 +2,8 @@
 
 use crate::{
     event::{
-        AgentSignal, AskId, AskVerdict, Decider, Event, GoalResult, Hook, RuleScope, SteeringId, SteeringKind, StopRequest, Text,
-        UserCommand,
+        AgentSignal, AskId, AskVerdict, Decider, Event, GoalResult, Hook, RuleScope, SteeringId, SteeringKind,
+        StopRequest, Text, UserCommand,
     },
     run::{Phase, StopAsked},
 };

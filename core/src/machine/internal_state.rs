@@ -361,9 +361,7 @@ impl InternalState {
             AgentCall::Blocked { reason } => self.tool_calls.blocked = Some(reason.to_string()),
             AgentCall::Noted { note } => feedback::note(&mut self.feedback, note),
             AgentCall::TestsChanged { why } => self.tool_calls.tests_changed = Some(why.to_string()),
-            AgentCall::GoalsChecked { .. }
-            | AgentCall::Proposed { .. }
-            | AgentCall::CommentAnswered { .. } => {}
+            AgentCall::GoalsChecked { .. } | AgentCall::Proposed { .. } | AgentCall::CommentAnswered { .. } => {}
         }
     }
 

@@ -112,8 +112,8 @@ use std::path::PathBuf;
 use crate::event::{
     AgentCall, AgentSignal, AgentStatus, BackgroundCommand, BackgroundProgress, BackgroundResult, Changes, Checkpoint,
     Claim, CommentAnswer, CommentPlace, Day, Elsewhere, GoalResult, IterationCommit, LostRepository, LowDisk, Notice,
-    PermissionRequest, PlacedComment, PlanSnapshot, Question, RequestedBy, Requester, ReviewAnswer, Ruling, Settings, Spent,
-    SteeringId, TestsChange, Trial, TriedMutant, UnreadLines, UserCommand, WindowSample,
+    PermissionRequest, PlacedComment, PlanSnapshot, Question, RequestedBy, Requester, ReviewAnswer, Ruling, Settings,
+    Spent, SteeringId, TestsChange, Trial, TriedMutant, UnreadLines, UserCommand, WindowSample,
 };
 
 /// An input of the machine. The time of its arrival is passed separately.

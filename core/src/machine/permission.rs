@@ -4,8 +4,8 @@
 
 use crate::{
     event::{
-        Answer, AnswerPlace, Answered, Ask, AskId, AskVerdict, CancelReason, Decider, Decision, Event, PausedBy, PermissionMode,
-        PermissionRequest, Ruling, TEXT_CAP_BYTES, Unanswered, clip,
+        Answer, AnswerPlace, Answered, Ask, AskId, AskVerdict, CancelReason, Decider, Decision, Event, PausedBy,
+        PermissionMode, PermissionRequest, Ruling, TEXT_CAP_BYTES, Unanswered, clip,
     },
     run::{Permissions, Phase},
 };
@@ -224,7 +224,11 @@ impl<'a> Case<'a> {
 fn decide(decision: &mut StepDecision, case: &Case<'_>, allowed: bool, by: &Decider, message: Option<String>) {
     let PermissionRequest { tool, title, .. } = case.request;
     let denials = decision.state.view.permissions.times_denied(tool, title) + u32::from(!allowed);
-    let verdict = if allowed { AskVerdict::Allowed } else { AskVerdict::Denied };
+    let verdict = if allowed {
+        AskVerdict::Allowed
+    } else {
+        AskVerdict::Denied
+    };
     push_answer(decision, case, verdict, by, message, denials);
     let limits = decision.state.view.settings.denials;
     let in_a_row = decision.state.view.permissions.denied_in_a_row;
@@ -278,7 +282,11 @@ fn push_answer(
 /// The question to the user after an agent was ended because of denials or unanswered questions: the latest of these
 /// requests.
 pub(super) fn question(permissions: &Permissions) -> Option<String> {
-    let refused = permissions.answered.iter().rev().find(|answered| answered.is_refused())?;
+    let refused = permissions
+        .answered
+        .iter()
+        .rev()
+        .find(|answered| answered.is_refused())?;
     Some(match &refused.verdict {
         AskVerdict::Allowed | AskVerdict::Denied | AskVerdict::Withdrawn => {
             format!("{}: {}?", refused.tool, refused.title)

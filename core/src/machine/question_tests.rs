@@ -1,8 +1,8 @@
 //! Tests of questions in words: they wait like permission requests, and end with or without answers.
 
 use crate::event::{
-    AgentSignal, Answer, AnswerPlace, Answered, AskId, AskVerdict, Choice, Decider, Decision, Event, Offer, PermissionMode,
-    PermissionRequest, PlanSnapshot, Question, Ruling, ToolKind, Unanswered,
+    AgentSignal, Answer, AnswerPlace, Answered, AskId, AskVerdict, Choice, Decider, Decision, Event, Offer,
+    PermissionMode, PermissionRequest, PlanSnapshot, Question, Ruling, ToolKind, Unanswered,
 };
 
 use super::{Effect, Input, Settlement, TimerKind, permission_tests::Loop, testing};

@@ -2,9 +2,9 @@
 
 use crate::{
     event::{
-        Ask, Breakdown, BreakerCause, BreakerState, CancelReason, Claim, ConfirmedBy, Denial, Event, Finding, GoalsWhen,
-        LimitKind, LostRepository, Missing, Notice, OnDayLimit, Outcome, PlanSnapshot, Problem, ProblemKind, Proof,
-        RequestedBy, Role, SessionMode, StopReason, StopRequest, Wait, WaitCause,
+        Ask, Breakdown, BreakerCause, BreakerState, CancelReason, Claim, ConfirmedBy, Denial, Event, Finding,
+        GoalsWhen, LimitKind, LostRepository, Missing, Notice, OnDayLimit, Outcome, PlanSnapshot, Problem, ProblemKind,
+        Proof, RequestedBy, Role, SessionMode, StopReason, StopRequest, Wait, WaitCause,
     },
     run::{Observation, Phase, StopAsked},
 };

@@ -47,9 +47,15 @@ pub struct AskEntry {
 pub enum AskSubject {
     Request(Box<Ask>),
     /// A request whose details were dropped.
-    Title { tool: String, title: String },
+    Title {
+        tool: String,
+        title: String,
+    },
     /// A question that blocks a task.
-    Block { task: Option<String>, question: String },
+    Block {
+        task: Option<String>,
+        question: String,
+    },
 }
 
 /// How the wait for an answer ended.
@@ -100,7 +106,10 @@ impl Asks {
             Event::TaskBlocked { task, question, .. } => {
                 let number = view.blocks.last().map(|block| block.number);
                 let (task, question) = (task.clone(), question.clone());
-                let what = AskSubject::Block { task, question: question.to_string() };
+                let what = AskSubject::Block {
+                    task,
+                    question: question.to_string(),
+                };
                 self.push(record.at_ms, number, None, what, Some(AskEnd::Unanswered));
             }
             Event::TestsConfirmed {
@@ -270,8 +279,8 @@ mod tests {
     use crate::{
         event::{AnswerPlace, AnsweredAsk, AskId, Choice, PermissionRequest, Question, SteeringKind, TestsChange},
         testing::{
-            iteration_ended, iteration_started, permission_asked, permission_decided, question_answered, question_asked,
-            question_withdrawn,
+            iteration_ended, iteration_started, permission_asked, permission_decided, question_answered,
+            question_asked, question_withdrawn,
         },
     };
 

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Block, Recent};
 use crate::event::{
-    Answered, Ask, AskKind, AskVerdict, CancelReason, Decider, Event, Outcome, PermissionMode, PermissionRequest, Question, RememberedRule, RuleScope, RunId,
+    Answered, Ask, AskKind, AskVerdict, CancelReason, Decider, Event, Outcome, PermissionMode, PermissionRequest,
+    Question, RememberedRule, RuleScope, RunId,
 };
 
 const ANSWERED: usize = 2_000;

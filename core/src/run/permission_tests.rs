@@ -2,9 +2,7 @@
 
 use super::*;
 use crate::{
-    event::{
-        AnswerPlace, Ask, ConfirmedBy, Decider, Event, GuardedChange, GuardedChangeKind, Question, TestsChange,
-    },
+    event::{AnswerPlace, Ask, ConfirmedBy, Decider, Event, GuardedChange, GuardedChangeKind, Question, TestsChange},
     testing::{
         iteration_ended, iteration_started, permission_asked, permission_decided, question_answered, question_asked,
     },

@@ -1,7 +1,7 @@
 use super::*;
 use crate::event::{
-    AgentSignal, Ask, BreakerCause, BreakerState, CancelReason, Changes, Checkpoint, Claim, ConfidencePart, ConfirmedBy,
-    Day, Delivery, Denial, Elsewhere, Event, Evidence, Exit, Flaky, Goal, GoalFailure, GoalResult, Hint,
+    AgentSignal, Ask, BreakerCause, BreakerState, CancelReason, Changes, Checkpoint, Claim, ConfidencePart,
+    ConfirmedBy, Day, Delivery, Denial, Elsewhere, Event, Evidence, Exit, Flaky, Goal, GoalFailure, GoalResult, Hint,
     IterationCommit, Level, Missing, Notice, Outcome, PausedBy, PlanChange, PlanSnapshot, PlanTask, Problem,
     ProblemKind, Proof, Record, RequestedBy, Role, RunId, SessionId, Settings, Spent, SteeringId, SteeringKind,
     StopReason, StopRequest, TestCounts, TestsChange, Totals, Trial, Usage, Wait, WaitCause, WaitEnd,

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::{
     event::{
-        AgentSignal, AnswerPlace, AnsweredAsk, Ask, BreakerCause, ConfirmedBy, Elsewhere, Event, Goal, GoalResult, Hint,
-        KnownFailures, LimitKind, PlanChange, PlanSnapshot, PlanTask, Proof, RequestedBy, ReviewSettings, ReviewWhen,
-        Role, Settings, SteeringId, SteeringKind, StopReason, TestCounts, TestsChange, Totals, Wait, WaitCause,
-        WaitEnd, Worker,
+        AgentSignal, AnswerPlace, AnsweredAsk, Ask, BreakerCause, ConfirmedBy, Elsewhere, Event, Goal, GoalResult,
+        Hint, KnownFailures, LimitKind, PlanChange, PlanSnapshot, PlanTask, Proof, RequestedBy, ReviewSettings,
+        ReviewWhen, Role, Settings, SteeringId, SteeringKind, StopReason, TestCounts, TestsChange, Totals, Wait,
+        WaitCause, WaitEnd, Worker,
     },
     testing::{goal_checked, iteration_ended, iteration_started, question_asked},
 };

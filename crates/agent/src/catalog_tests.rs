@@ -193,7 +193,10 @@ fn the_table_has_every_built_in_adapter_as_it_is() {
     ranked.sort_unstable();
     assert_eq!(ranked.len(), 11);
     let rows = ranked.iter().map(|(_, hint)| guide.find(hint.as_str()));
-    assert!(rows.is_sorted(), "the guide lists the agents in another order: {ranked:?}");
+    assert!(
+        rows.is_sorted(),
+        "the guide lists the agents in another order: {ranked:?}"
+    );
 }
 
 #[test]

@@ -4,9 +4,9 @@
 
 use ralph_core::{
     event::{
-        Answer, Ask, AskId, BackgroundCommand, BackgroundRefusal, CommandRefusal, Decider, Decision, LimitKind, NewLimits,
-        NewWorker, Offer, PermissionMode, PermissionRequest, RememberedRule, Requester, Ruling, RunId, UserCommand,
-        Worker,
+        Answer, Ask, AskId, BackgroundCommand, BackgroundRefusal, CommandRefusal, Decider, Decision, LimitKind,
+        NewLimits, NewWorker, Offer, PermissionMode, PermissionRequest, RememberedRule, Requester, Ruling, RunId,
+        UserCommand, Worker,
     },
     machine::{Input, background_refusal},
     run::Permissions,

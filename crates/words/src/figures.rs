@@ -1,6 +1,7 @@
 //! Numbers in words: counts, durations, changes, usage; lists and commits, shortened.
 
 use ralph_core::event::{Ceiling, Changes, Elsewhere, ExceededCeiling, LowDisk, RepositoryChange, Usage};
+use ralph_text::counted;
 
 /// Maximum number of names that are listed.
 const NAMES: usize = 5;

@@ -94,8 +94,8 @@ mod tests {
     use ralph_core::{
         event::Event,
         testing::{
-            iteration_ended, iteration_started, permission_asked, permission_decided, question_answered, question_asked,
-            question_withdrawn,
+            iteration_ended, iteration_started, permission_asked, permission_decided, question_answered,
+            question_asked, question_withdrawn,
         },
     };
 
@@ -122,10 +122,7 @@ mod tests {
                 permission_decided(Some(1), false, Decider::Deadline, None),
                 "question 1 was denied by the time limit: Bash: git push",
             ),
-            (
-                question_withdrawn(1),
-                "question 1 is closed: the agent withdrew it",
-            ),
+            (question_withdrawn(1), "question 1 is closed: the agent withdrew it"),
         ] {
             assert_eq!(
                 late_answer_in_words(&view(vec![permission_asked(1), event]), 1),

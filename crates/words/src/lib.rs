@@ -79,7 +79,6 @@ pub use permission::{
     answer_command, answers_in_words, asked_in_words, decider_in_words, mode_in_words, mode_word, no_answer_in_words,
     not_an_answer_in_words, scope_in_words,
 };
-pub use permission::{because_in_words, decision_in_words};
 pub use phase::{phase_headline, phase_in_words, phase_word, run_phase_word, tool_in_words};
 pub use place::lacking_in_words;
 pub use problem::reported_problem;

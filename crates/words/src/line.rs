@@ -1,8 +1,8 @@
 //! The line of text for each loop event, common to all user interfaces.
 
 use ralph_core::event::{
-    AgentCall, AgentSignal, AskVerdict, BreakerState, Claim, CommentAuthor, ConfirmedBy, Decider, Delivery, Denial, Event,
-    GoalResult, Level, PausedBy, RequestedBy, Role, SteeringKind, StopRequest, UnreadLines, WaitEnd,
+    AgentCall, AgentSignal, AskVerdict, BreakerState, Claim, CommentAuthor, ConfirmedBy, Decider, Delivery, Denial,
+    Event, GoalResult, Level, PausedBy, RequestedBy, Role, SteeringKind, StopRequest, UnreadLines, WaitEnd,
 };
 use serde::Serialize;
 

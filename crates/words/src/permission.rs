@@ -293,6 +293,9 @@ mod tests {
         let mode = Decider::Mode {
             mode: PermissionMode::Restricted,
         };
-        assert_eq!(told(false, mode, 3), "denied: Bash: git push (by the mode `restricted`)");
+        assert_eq!(
+            told(false, mode, 3),
+            "denied: Bash: git push (by the mode `restricted`)"
+        );
     }
 }

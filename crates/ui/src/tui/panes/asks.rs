@@ -14,9 +14,7 @@ use ratatui::layout::{Position, Rect};
 
 use crate::tui::{
     keys::KeyAction,
-    model::{
-        AnswerBox, InputMode, Model, PageRow, ask_in_words, is_missed, listed, position, select, used_up,
-    },
+    model::{AnswerBox, InputMode, Model, PageRow, ask_in_words, is_missed, listed, position, select, used_up},
     order::ScreenOrder,
     pen::{Pen, flowed, shortened},
     request::{self, RequestLine, paragraph},

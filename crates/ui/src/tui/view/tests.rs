@@ -5,13 +5,11 @@ use std::cell::RefCell;
 use insta::assert_snapshot;
 use ralph_core::{
     event::{
-        AgentSignal, AnswerPlace, BreakerCause, BreakerState, Decider, Event, Exit, GoalFailure, GoalResult,
-        Hint, Outcome, PausedBy, PlanSnapshot, PlanTask, Problem, ProblemKind, Proof, RuleScope, SteeringId,
-        SteeringKind, StopReason, Wait, WaitCause,
+        AgentSignal, AnswerPlace, BreakerCause, BreakerState, Decider, Event, Exit, GoalFailure, GoalResult, Hint,
+        Outcome, PausedBy, PlanSnapshot, PlanTask, Problem, ProblemKind, Proof, RuleScope, SteeringId, SteeringKind,
+        StopReason, Wait, WaitCause,
     },
-    testing::{
-        Dice, permission_asked, permission_decided, question_answered, question_asked, question_withdrawn,
-    },
+    testing::{Dice, permission_asked, permission_decided, question_answered, question_asked, question_withdrawn},
 };
 use ralph_system::proc::{
     Size,
