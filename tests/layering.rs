@@ -94,6 +94,7 @@ const PACKAGES: &[(&str, &str)] = &[
 const PURE: &[&str] = &[
     "board",
     "event",
+    "limits",
     "run",
     "machine",
     "json_rpc/frames",

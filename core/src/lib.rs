@@ -1,5 +1,5 @@
-//! The pure part of ralph, without any IO: the [`event`]s of a run, the fold over them that every view shows ([`run`]),
-//! and the [`machine`] of the loop, which decides by emitting events and effects.
+//! The pure part of ralph, without any IO: the [`event`]s of a run, its [`limits`], the fold over the events that every
+//! view shows ([`run`]), and the [`machine`] of the loop, which decides by emitting events and effects.
 //!
 //! This crate reads no files, no clock, and starts no processes. It is a separate package so that its tests, which walk
 //! through every state that the loop can reach, are compiled with optimizations.
@@ -7,6 +7,7 @@
 #![deny(unreachable_pub)]
 
 pub mod event;
+pub mod limits;
 pub mod machine;
 pub mod run;
 #[cfg(feature = "testing")]

@@ -18,7 +18,10 @@ use ralph_agent::{
     opencode::{Credentials, ServerAdapter, ServerOptions},
     subprocess::SubprocessAdapter,
 };
-use ralph_core::event::{ChannelKind, Hint, Notice, SessionMode, Worker};
+use ralph_core::{
+    event::{ChannelKind, Hint, Notice, SessionMode, Worker},
+    limits::LimitUnit,
+};
 use ralph_git::CommitterIdentity;
 use ralph_policy::settings::{Node, SettingOrigin};
 use ralph_state::store::{accounts::AccountFile, paths::ProjectPaths};
@@ -215,8 +218,8 @@ impl<'a> AgentChooser<'a> {
         let (limits, one_way) = (&self.config.limits, manifest.capabilities);
         // Tokens have a cost as well, by `prices`.
         let has_cost = |of: Capabilities| of.cost || of.usage;
-        let uncounted = limits.bound_tokens() && one_way.usage && !live.capabilities.usage
-            || limits.bound_cost() && has_cost(one_way) && !has_cost(live.capabilities);
+        let uncounted = LimitUnit::Tokens.is_limited(limits) && one_way.usage && !live.capabilities.usage
+            || LimitUnit::Dollars.is_limited(limits) && has_cost(one_way) && !has_cost(live.capabilities);
         gains && !uncounted && !self.loses_sessions(manifest, live)
     }
 
@@ -231,15 +234,15 @@ impl<'a> AgentChooser<'a> {
         let adapter = agent.adapter.id().to_owned();
         let mut of_agent = workers.iter().filter(|worker| worker.adapter == adapter);
         let is_uncounted = |worker: &&Worker| !agent.has_cost(self.model_of(worker), &self.config.prices);
-        if limits.bound_cost()
+        if LimitUnit::Dollars.is_limited(limits)
             && let Some(worker) = of_agent.find(is_uncounted)
         {
             return Err(self.costs_nothing(worker, reported.usage));
         }
-        if limits.bound_tokens() && !agent.has_tokens() {
+        if LimitUnit::Tokens.is_limited(limits) && !agent.has_tokens() {
             return Err(counts_no_tokens(&adapter, reported.cost));
         }
-        let is_bound = limits.bound_tokens() || limits.bound_cost();
+        let is_bound = LimitUnit::Tokens.is_limited(limits) || LimitUnit::Dollars.is_limited(limits);
         Ok((is_bound && !reported.usage_in_turn).then_some(Notice::SpendingReportedLate { adapter }))
     }
 
@@ -288,7 +291,8 @@ impl<'a> AgentChooser<'a> {
     /// Whether only the live channel reports usage during a turn, and a limit or `headroom` needs that. codex reports the
     /// windows of its account there as well.
     fn needs_counts(&self, manifest: &Manifest, live: &LiveLaunch) -> bool {
-        let is_bound = self.config.limits.bound_tokens() || self.config.limits.bound_cost();
+        let is_bound =
+            LimitUnit::Tokens.is_limited(&self.config.limits) || LimitUnit::Dollars.is_limited(&self.config.limits);
         let has_headroom = !self.config.headroom().is_none();
         (is_bound || has_headroom)
             && !manifest.capabilities.usage_in_turn

@@ -8,7 +8,8 @@ use std::{
 };
 
 use ralph_core::{
-    event::{GivenSetting, Hint, LimitKind, PlanTask, RunId, StopReason, TaskLimits},
+    event::{GivenSetting, Hint, LimitKind, Limits, PlanTask, RunId, StopReason},
+    limits::{Consumption, LimitScope, consumption, reached},
     run::{RunView, is_message_left},
 };
 use ralph_driver::{Taskless, read_plan};
@@ -16,8 +17,7 @@ use ralph_state::{control, store::journal::read_view};
 use ralph_system::files::is_same_file;
 use ralph_text::console::{complain, is_answered};
 use ralph_words::{
-    cost_in_words, counted, hint_for, limit_word, raise_option, run_in_words, short_duration, stop_in_words,
-    sufficient_raise,
+    hint_for, limit_use_in_words, limit_word, raise_option, run_in_words, stop_in_words, sufficient_raise,
 };
 
 use crate::{
@@ -262,17 +262,14 @@ fn set(given: &mut Vec<Flag>, flag: Flag) {
 
 /// The limit of the first open task, if every open task has used up one. Reads the plan as it is now; `None` if it
 /// cannot be read.
-fn used_up_by_tasks(limits: &TaskLimits, view: &RunView) -> Option<LimitKind> {
+fn used_up_by_tasks(limits: &Limits, view: &RunView) -> Option<LimitKind> {
     let settings = &view.settings;
     let taskless = Taskless::with(&settings.plan, &settings.goals, None);
     let plan = read_plan(&settings.plan, settings.section.as_deref(), taskless)
         .ok()?
         .plan;
     let mut open = plan.tasks.iter().filter(|task| !task.done);
-    let reached = |task: &PlanTask| {
-        let work = view.iterations.work.get(&task.text)?;
-        limits.reached(work.counted, &work.usage)
-    };
+    let reached = |task: &PlanTask| view.iterations.work.get(&task.text)?.limit_reached(limits);
     let first = reached(open.next()?)?;
     open.all(|task| reached(task).is_some()).then_some(first)
 }
@@ -282,33 +279,24 @@ fn used_up_by_tasks(limits: &TaskLimits, view: &RunView) -> Option<LimitKind> {
 fn used_up(args: &Args, view: &RunView) -> Option<(String, String)> {
     let (place, _) = trust::place_and_what_is_left_out(args).ok()?;
     let limits = config::load(&sources(args, &place)).ok()?.config.limits;
-    let elapsed_ms = view.totals().elapsed_ms;
-    let reached = limits
-        .reached(view.iterations.counted, elapsed_ms, &view.usage)
-        .or_else(|| used_up_by_tasks(&limits.per_task, view))?;
-    let more = |how: &str| {
-        let option = sufficient_raise(reached, &limits, view).map(|option| option.join(" "));
-        format!("`ralph continue {}` {how}", option.unwrap_or_default())
+    let used = Consumption {
+        elapsed_ms: view.totals().elapsed_ms,
+        ..consumption(view, view.clock.now_ms)
     };
-    Some(match reached {
-        LimitKind::MaxIterations => {
-            let counted = counted(u64::from(view.iterations.counted), "iteration");
-            (format!("has reached its limit of {counted}"), more("allows 10 more"))
-        }
-        LimitKind::MaxTime => {
-            let why = format!("has reached its time limit, {}", short_duration(elapsed_ms));
-            (why, more("continues it"))
-        }
-        LimitKind::MaxCost => {
-            let cost = cost_in_words(&view.usage).unwrap_or_default();
-            (format!("has reached its cost limit, {cost}"), more("continues it"))
-        }
-        LimitKind::MaxTokens => ("has reached its token limit".to_owned(), more("continues it")),
-        LimitKind::TaskIterations | LimitKind::TaskCost | LimitKind::TaskTokens => (
-            format!("has only open tasks at their {} limit", limit_word(reached)),
-            format!("`ralph continue {}` allows each of them more", raise_option(reached)),
+    // Daily and hourly limits depend on the time, which is not known here.
+    let limit = reached(LimitScope::Run, &limits, &used).or_else(|| used_up_by_tasks(&limits, view))?;
+    Some(match sufficient_raise(limit, &limits, &used) {
+        Some(option) => (
+            format!(
+                "has reached its {} limit, {}",
+                limit_word(limit),
+                limit_use_in_words(limit.row(), &limits, &used)
+            ),
+            format!("`ralph continue {}` continues it", option.join(" ")),
         ),
-        // Daily and hourly limits depend on the time, which is not known here.
-        LimitKind::DayCost | LimitKind::DayTokens | LimitKind::CallsPerHour => return None,
+        None => (
+            format!("has only open tasks at their {} limit", limit_word(limit)),
+            format!("`ralph continue {}` allows each of them more", raise_option(limit)),
+        ),
     })
 }

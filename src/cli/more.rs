@@ -1,6 +1,9 @@
 //! `ralph continue` with limits, an adapter, a model or a permission mode while a run is in progress: changes that run.
 
-use ralph_core::event::{NewLimits, NewWorker, UserCommand};
+use ralph_core::{
+    event::{NewLimits, NewWorker, UserCommand},
+    limits::LIMITS,
+};
 use ralph_state::{
     control::{self, ControlRequest},
     store::journal::read_view,
@@ -17,10 +20,6 @@ use super::{
     run::place,
 };
 
-const ITERATIONS: &str = "limits.maxIterations";
-const TIME: &str = "limits.maxTime";
-const COST: &str = "limits.maxCostUsd";
-const TOKENS: &str = "limits.maxTokens";
 const ADAPTER: &str = "adapter";
 const MODEL: &str = "model";
 const PERMISSION_MODE: &str = "permissions.mode";
@@ -35,7 +34,8 @@ pub(super) fn change_run(args: &Args) -> Result<Option<u8>, Failure> {
         return Ok(None);
     };
     let given = [&args.settings.given[..], &continuing.settings.given].concat();
-    let is_limit = |flag: &Flag| [ITERATIONS, TIME, COST, TOKENS].contains(&flag.key.as_str());
+    let changeable = || LIMITS.iter().filter(|row| row.can_be_changed());
+    let is_limit = |flag: &Flag| changeable().any(|row| flag.key == row.setting);
     let is_worker = |flag: &Flag| [ADAPTER, MODEL].contains(&flag.key.as_str());
     let limits_too = continuing.iterations.is_some() || given.iter().any(is_limit);
     let is_mode = |flag: &Flag| flag.key == PERMISSION_MODE;
@@ -66,17 +66,16 @@ pub(super) fn change_run(args: &Args) -> Result<Option<u8>, Failure> {
         model: loaded.config.model.filter(|_| is_given(MODEL)),
     };
     let mode = loaded.config.permissions.mode;
-    let limits = loaded.config.limits;
-    let more = match continuing.iterations {
-        Some(more) => Some(read_view(&paths, &status.run)?.iterations.counted.saturating_add(more)),
-        None => None,
-    };
-    let limits = NewLimits {
-        max_iterations: more.or(limits.max_iterations.filter(|_| is_given(ITERATIONS))),
-        max_time_ms: limits.max_time_ms.filter(|_| is_given(TIME)),
-        max_cost_usd: limits.max_cost_usd.filter(|_| is_given(COST)),
-        max_tokens: limits.max_tokens.filter(|_| is_given(TOKENS)),
-    };
+    let mut limits = NewLimits::default();
+    for row in changeable().filter(|row| is_given(row.setting)) {
+        if let Some(max) = row.max(&loaded.config.limits) {
+            row.set(&mut limits, max);
+        }
+    }
+    if let Some(more) = continuing.iterations {
+        let counted = read_view(&paths, &status.run)?.iterations.counted;
+        limits.max_iterations = Some(counted.saturating_add(more));
+    }
     if limits_too && limits == NewLimits::default() {
         let why = "limits of a running run can be changed but not removed: give a number";
         return Err(Failure::new(FailureKind::Usage, why));

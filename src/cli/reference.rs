@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use clap::{Command, FromArgMatches as _, error::ErrorKind};
 use ralph_agent::catalog::{self, Catalog};
-use ralph_core::testing::assert_committed;
+use ralph_core::{limits::LimitUnit, testing::assert_committed};
 
 use super::{args::Args, help};
 use crate::config::{self, SettingFlag, SettingSources};
@@ -185,7 +185,8 @@ fn void_limit(command: &str, catalog: &Catalog) -> Option<String> {
     let config = loaded.unwrap_or_else(|error| panic!("{command}: {error:?}")).config;
     let manifest = catalog.manifest(config.adapter.as_deref()?).ok()?;
     let (limits, counted) = (&config.limits, manifest.capabilities);
-    let is_void = limits.bound_cost() && !counted.cost || limits.bound_tokens() && !counted.usage;
+    let is_void = LimitUnit::Dollars.is_limited(limits) && !counted.cost
+        || LimitUnit::Tokens.is_limited(limits) && !counted.usage;
     is_void.then(|| command.to_owned())
 }
 

@@ -259,7 +259,7 @@ pub(super) fn in_words(status: &RunStatus, view: &RunView, now_ms: u64, style: O
     for goal in &view.goals {
         line("goal", &goal_state_in_words(goal));
     }
-    let spent = spent_in_words(view);
+    let spent = spent_in_words(view, now_ms);
     if !spent.is_empty() {
         line("spent", &spent.join(" · "));
     }

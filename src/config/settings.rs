@@ -518,11 +518,24 @@ impl Sample for GuardPatterns {
 mod tests {
     use std::path::Path;
 
-    use ralph_core::event::{Completion, SizeLimit};
+    use ralph_core::{
+        event::{Completion, SizeLimit},
+        limits::LIMITS,
+    };
     use ralph_policy::settings::{Merged, Node, SettingKeys, SettingOrigin};
 
     use super::*;
-    use crate::config::{Flag, SettingSources, example, file, load};
+    use crate::config::{self, Flag, SettingSources, example, file, load};
+
+    #[test]
+    fn every_limit_names_its_setting_and_its_option() {
+        let flags = config::flags();
+        for row in LIMITS {
+            let flag = flags.iter().find(|flag| flag.key == row.setting);
+            let declared = flag.map(|flag| (flag.declared.name, flag.declared.value));
+            assert_eq!(declared, Some((row.flag, row.value)), "{:?}", row.kind);
+        }
+    }
 
     #[test]
     fn the_defaults_are_those_of_the_documentation() {
@@ -534,9 +547,6 @@ mod tests {
                 max_time_ms: Some(8 * 3_600_000),
                 iteration_timeout_ms: Some(3_600_000),
                 idle_timeout_ms: Some(600_000),
-                max_cost_usd: None,
-                max_tokens: None,
-                calls_per_hour: None,
                 max_steps: None,
                 phase_timeout_ms: Some(600_000),
                 memory: Some(SizeLimit::Percent(75)),
@@ -545,6 +555,7 @@ mod tests {
                 warn_at: Some(0.8),
                 per_task: TaskLimits::default(),
                 per_day: DayLimits::default(),
+                ..Limits::default()
             }
         );
         assert_eq!((config.backoff.base_ms, config.backoff.max_ms), (5_000, 300_000));

@@ -224,7 +224,7 @@ async fn a_run_that_used_up_a_limit_takes_no_message_and_says_what_does() {
     assert!(
         steered
             .stderr
-            .contains("reached its iteration limit: `ralph continue --iterations 10`"),
+            .contains("reached its iteration limit: `ralph continue --iterations 1` allows more"),
         "{steered:?}"
     );
 }

@@ -105,7 +105,7 @@ fn a_limit_that_ended_a_run_is_raised_or_the_run_is_not_continued() {
     assert_eq!(refused.code(), Some(1), "{refused:?}");
     said(
         &refused,
-        "has reached its limit of 1 iteration, so it would end at once\nhint: `ralph continue --iterations 10` allows 10 more",
+        "has reached its iteration limit, 1 of 1, so it would end at once\nhint: `ralph continue --iterations 1` continues it",
     );
     sandbox.write("OTHER.md", "- [ ] Task 1\n");
     let other = sandbox.ralph(["continue", "--plan", "OTHER.md"]).run(SOON);

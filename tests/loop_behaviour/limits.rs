@@ -71,7 +71,10 @@ async fn the_time_of_a_run_ends_the_running_iteration_and_the_exit_code_is_6() {
         .await;
     assert_eq!(finished.code(), Some(6), "{finished:?}");
     let records = finished.records();
-    assert_eq!(outcomes(&records), [&cancelled(CancelReason::MaxTime)]);
+    assert_eq!(
+        outcomes(&records),
+        [&cancelled(CancelReason::Limit(LimitKind::MaxTime))]
+    );
     let limit = LimitKind::MaxTime;
     assert_eq!(*reason(&records), StopReason::LimitReached { limit });
 }
@@ -316,7 +319,10 @@ async fn tokens_that_an_agent_reports_end_its_iteration_at_the_limit() {
         .await;
     assert_eq!(finished.code(), Some(6), "{finished:?}");
     let records = finished.records();
-    assert_eq!(outcomes(&records), [&cancelled(CancelReason::MaxTokens)]);
+    assert_eq!(
+        outcomes(&records),
+        [&cancelled(CancelReason::Limit(LimitKind::MaxTokens))]
+    );
     assert!(events(&records).any(|event| said("under")(event)));
     let Some(Event::RunStopped { totals, .. }) = records.last().map(|record| &record.event) else {
         panic!("no end")
@@ -340,7 +346,10 @@ async fn costs_that_an_agent_reports_end_its_iteration_at_the_limit() {
         .run()
         .await;
     assert_eq!(finished.code(), Some(6), "{finished:?}");
-    assert_eq!(outcomes(&finished.records()), [&cancelled(CancelReason::MaxCost)]);
+    assert_eq!(
+        outcomes(&finished.records()),
+        [&cancelled(CancelReason::Limit(LimitKind::MaxCost))]
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -458,7 +467,10 @@ async fn a_task_at_its_limit_is_set_aside_told_of_and_left_to_the_user_at_the_en
     assert_eq!(finished.code(), Some(8), "{finished:?}");
     let records = finished.records();
     assert_eq!(tasks_worked_on(&records), ["Task 1", "Task 2"]);
-    assert_eq!(outcomes(&records)[0], &cancelled(CancelReason::TaskCost));
+    assert_eq!(
+        outcomes(&records)[0],
+        &cancelled(CancelReason::Limit(LimitKind::TaskCost))
+    );
     let end = stop_in_words(reason(&records));
     assert_eq!(end, "blocked: per-task cost limit reached (\"Task 1\")");
     assert!(

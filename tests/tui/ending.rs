@@ -268,7 +268,7 @@ fn a_run_that_ended_at_its_limit_is_continued_on_its_screen() {
     terminal.sees("iteration limit reached");
     terminal.press("r");
     terminal.sees("continue the run?");
-    terminal.sees("ralph continue --iterations 10");
+    terminal.sees("`ralph continue --iterations 1`");
     terminal.press("y");
     terminal.sees(" · 2 tasks · ");
     terminal.press("q");

@@ -18,7 +18,6 @@ mod comment;
 mod goal;
 mod hint;
 mod hook;
-mod limits;
 mod mode;
 mod notice;
 mod permission;
@@ -48,6 +47,7 @@ use std::{fmt, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::limits::{DayLimits, LimitKind, Limits, NewLimits, OnDayLimit, SizeLimit, TaskLimits};
 pub use agent::{AgentSignal, Exit, FileChange, Finding, Problem, ProblemClass, ProblemKind, Usage};
 pub use ask::{Answered, Ask, AskKind, AskVerdict};
 pub use background::{
@@ -68,7 +68,6 @@ pub use comment::{
 pub use goal::{Flaky, Goal, GoalFailure, GoalResult, GoalsWhen, TestNames};
 pub use hint::{Hint, RestoreMoment};
 pub use hook::{Hook, Hooks};
-pub use limits::{DayLimits, Limits, NewLimits, OnDayLimit, SizeLimit, TaskLimits};
 pub use mode::Mode;
 pub use notice::{ChoiceReason, Forbidden, Level, Notice, PreparedTree, RunBy, TreeCommand};
 pub use permission::{
@@ -87,7 +86,7 @@ pub use settings::{
     ReviewWhen, SessionMode, Settings, Worker,
 };
 pub use spending::{Day, Spent};
-pub use stop::{Breakdown, EndKind, LimitKind, OwnWork, RequestedBy, StopReason, StopRequest};
+pub use stop::{Breakdown, EndKind, OwnWork, RequestedBy, StopReason, StopRequest};
 pub use tests_run::{
     Bite, ConfirmedBy, GuardedChange, GuardedChangeKind, KnownFailures, Mutant, MutantOutcome, MutantTarget,
     TestCounts, TestsChange, TriedMutant,
@@ -652,15 +651,8 @@ pub enum CancelReason {
     Denied,
     /// The iteration reached its limit of tool uses.
     MaxSteps,
-    MaxTime,
-    MaxCost,
-    MaxTokens,
-    /// The task reached its limit on cost or tokens.
-    TaskCost,
-    TaskTokens,
-    /// The runs of the day reached their limit on cost or tokens.
-    DayCost,
-    DayTokens,
+    /// A limit of the run, the task or the day is reached.
+    Limit(LimitKind),
     /// The run is stopping.
     Stopped,
 }

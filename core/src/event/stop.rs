@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{BackgroundResult, BreakerCause, Hook, List, LostRepository, Problem, ProblemKind, Proof, Role, Text};
+use super::{
+    BackgroundResult, BreakerCause, Hook, LimitKind, List, LostRepository, Problem, ProblemKind, Proof, Role, Text,
+};
 
 /// How soon a run is to stop, latest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -116,23 +118,6 @@ pub enum OwnWork {
     },
     /// Running the goals.
     Verifying,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum LimitKind {
-    MaxIterations,
-    MaxTime,
-    MaxCost,
-    MaxTokens,
-    TaskIterations,
-    TaskCost,
-    TaskTokens,
-    DayCost,
-    DayTokens,
-    /// Only waited for; it ends no run.
-    CallsPerHour,
 }
 
 /// How the end of a run is rated.

@@ -12,6 +12,7 @@ use crate::{
         AgentSignal, BreakerCause, Event, Outcome, RequestedBy, Settings, StopReason, StopRequest, Usage, UserCommand,
         Wait,
     },
+    limits::day_limit_reached,
     run::{Phase, RunView},
     testing::rounds,
 };
@@ -184,12 +185,11 @@ fn check(before: &LoopState, now_ms: u64, input: &Input, step: &Step) {
             let is_strong = *model == stronger().model && *adapter == stronger().adapter;
             assert!(!is_strong || is_tried, "handed on without an attempt {}", context());
             let work = task.as_ref().and_then(|task| before.view.iterations.work.get(task));
-            let per_task = &before.view.settings.limits.per_task;
-            let used_up = work.and_then(|work| per_task.reached(work.counted, &work.usage));
+            let used_up = work.and_then(|work| work.limit_reached(&before.view.settings.limits));
             assert_eq!(used_up, None, "a task goes on beyond its limit {}", context());
         }
         if let Event::PreparationStarted { .. } = event {
-            let used_up = step.state.view.day_limit_reached(now_ms);
+            let used_up = day_limit_reached(&step.state.view, now_ms);
             assert_eq!(used_up, None, "an iteration beyond the limit of the day {}", context());
         }
     }

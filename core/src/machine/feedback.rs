@@ -2,6 +2,7 @@
 
 use crate::{
     event::{BreakerCause, BreakerState, CancelReason, Findings, Missing, Notice, Problem, ProblemClass, ProblemKind},
+    limits::LimitScope,
     run::Breaker,
 };
 
@@ -123,9 +124,8 @@ pub(super) fn for_cancel(reason: CancelReason) -> Option<Feedback> {
         CancelReason::IdleTimeout => Some(Feedback::IdleTimeout),
         CancelReason::MaxSteps => Some(Feedback::TurnLimit),
         CancelReason::IterationTimeout => Some(Feedback::IterationTimeout),
-        CancelReason::Skipped | CancelReason::Steered | CancelReason::DayCost | CancelReason::DayTokens => {
-            Some(Feedback::CutOff)
-        }
+        CancelReason::Skipped | CancelReason::Steered => Some(Feedback::CutOff),
+        CancelReason::Limit(limit) if limit.row().scope == LimitScope::Day => Some(Feedback::CutOff),
         _ => None,
     }
 }
@@ -150,7 +150,7 @@ pub(super) fn for_breaker(breaker: &Breaker) -> Option<Feedback> {
 mod tests {
     use super::*;
     use crate::{
-        event::{AgentCall, Event, Settings, UserCommand},
+        event::{AgentCall, Event, LimitKind, Settings, UserCommand},
         machine::{
             Input, Settlement,
             testing::{self, Run},
@@ -190,7 +190,7 @@ mod tests {
             (CancelReason::IdleTimeout, Some(Feedback::IdleTimeout)),
             (CancelReason::IterationTimeout, Some(Feedback::IterationTimeout)),
             (CancelReason::MaxSteps, Some(Feedback::TurnLimit)),
-            (CancelReason::DayCost, Some(Feedback::CutOff)),
+            (CancelReason::Limit(LimitKind::DayCost), Some(Feedback::CutOff)),
             (CancelReason::Stopped, None),
         ] {
             assert_eq!(for_cancel(reason), feedback, "{reason:?}");

@@ -1,6 +1,9 @@
 //! Delays after failures, and the failures that end a run.
 
-use crate::event::{Backoff, CancelReason, LimitKind, Problem, ProblemClass, ProblemKind, SteeringId, Wait, Worker};
+use crate::{
+    event::{Backoff, CancelReason, LimitKind, Problem, ProblemClass, ProblemKind, SteeringId, Wait, Worker},
+    limits::{TurnEnd, by_precedence, consumption_at, limits_now},
+};
 
 use super::{
     escalation::{escalated, escalation_due},
@@ -98,15 +101,7 @@ pub(super) fn reason_to_cancel(state: &LoopState, now_ms: u64) -> Option<CancelR
     if max_steps.is_some_and(|max| state.internal.steps.is_some_and(|steps| steps > max)) {
         return Some(CancelReason::MaxSteps);
     }
-    match spending_limit_reached(state, now_ms)? {
-        LimitKind::MaxCost => Some(CancelReason::MaxCost),
-        LimitKind::MaxTokens => Some(CancelReason::MaxTokens),
-        LimitKind::TaskCost => Some(CancelReason::TaskCost),
-        LimitKind::TaskTokens => Some(CancelReason::TaskTokens),
-        LimitKind::DayCost => Some(CancelReason::DayCost),
-        LimitKind::DayTokens => Some(CancelReason::DayTokens),
-        LimitKind::MaxIterations | LimitKind::MaxTime | LimitKind::TaskIterations | LimitKind::CallsPerHour => None,
-    }
+    spending_limit_reached(state, now_ms).map(CancelReason::Limit)
 }
 
 /// Whether the running agent waits for the end of a limit although work could continue sooner: by another adapter, or
@@ -149,15 +144,12 @@ pub(super) fn quiet_limit(state: &LoopState, now_ms: u64) -> Option<(u64, Cancel
 /// The limit on cost or tokens that the running iteration reached: of the run, else of the day, else of its task.
 fn spending_limit_reached(state: &LoopState, now_ms: u64) -> Option<LimitKind> {
     let view = &state.view;
-    let limits = &view.settings.limits;
-    let of_task = || {
-        // The cost of a review does not count towards the task.
-        let work = view.iterations.latest().filter(|latest| latest.role.is_work())?;
-        let task = work.task.as_ref()?;
-        limits.per_task.spent(&view.iterations.work.get(task)?.usage)
-    };
-    let of_run = limits.spent(&view.usage);
-    of_run.or_else(|| view.day_limit_reached(now_ms)).or_else(of_task)
+    // The cost of a review does not count towards the task.
+    let work = view.iterations.latest().filter(|latest| latest.role.is_work());
+    let work = work.and_then(|latest| view.iterations.work.get(latest.task.as_ref()?));
+    let (limits, used) = (limits_now(view), consumption_at(view, now_ms, work));
+    let mut rows = by_precedence().filter(|row| row.ends_turn == TurnEnd::ByReport);
+    rows.find(|row| row.is_reached(&limits, &used)).map(|row| row.kind)
 }
 
 pub(super) fn max_time_at(state: &LoopState) -> Option<u64> {

@@ -4,7 +4,10 @@
 //! limited number of times, and nothing that a reviewer says, claims, ticks or fails to do completes a run or keeps it
 //! from completing.
 
-use crate::event::{Event, Outcome, ReviewObstacle, ReviewSettings, ReviewWhen, Role, Worker};
+use crate::{
+    event::{Event, Outcome, ReviewObstacle, ReviewSettings, ReviewWhen, Role, Worker},
+    limits::{Consumption, LimitScope, consumption_at, day_limit_reached, reached},
+};
 
 use super::{decision::StepDecision, policy, state::LoopState};
 
@@ -44,10 +47,12 @@ pub(super) fn obstacle(state: &LoopState, now_ms: u64) -> Option<ReviewObstacle>
         return Some(ReviewObstacle::Failing { reviews });
     }
     // Reviews do not count towards `maxIterations`.
-    let limits = &state.view.settings.limits;
-    let elapsed_ms = now_ms.saturating_sub(state.view.clock.started_ms);
-    let day = || state.view.day_limit_reached(now_ms);
-    let limit = limits.reached(0, elapsed_ms, &state.view.usage).or_else(day)?;
+    let used = Consumption {
+        iterations: 0,
+        ..consumption_at(&state.view, now_ms, None)
+    };
+    let limit = reached(LimitScope::Run, &state.view.settings.limits, &used);
+    let limit = limit.or_else(|| day_limit_reached(&state.view, now_ms))?;
     Some(ReviewObstacle::LimitReached { limit })
 }
 

@@ -131,8 +131,7 @@ fn is_used_up(state: &LoopState) -> bool {
     let subject = state.internal.reviews.subject.as_ref();
     let task = subject.and_then(|subject| subject.task.as_ref());
     let work = task.and_then(|task| state.view.iterations.work.get(task));
-    let limits = &state.view.settings.limits.per_task;
-    work.is_some_and(|work| limits.reached(work.counted, &work.usage).is_some())
+    work.is_some_and(|work| work.limit_reached(&state.view.settings.limits).is_some())
 }
 
 /// Whether the review failed because of a limit with a known end. The reviewer is not asked again before then.

@@ -6,6 +6,7 @@ use crate::{
         GoalsWhen, LimitKind, LostRepository, Missing, Notice, OnDayLimit, Outcome, PlanSnapshot, Problem, ProblemKind,
         Proof, RequestedBy, Role, SessionMode, StopReason, StopRequest, Wait, WaitCause,
     },
+    limits::{LimitScope, day_limit_reached, run_limit_reached},
     run::{Observation, Phase, StopAsked},
 };
 
@@ -449,11 +450,6 @@ fn follow(decision: &mut StepDecision, now_ms: u64, outcome: &Outcome, random: f
             | CancelReason::Limited
             | CancelReason::Flooded
             | CancelReason::Denied
-            // Another task may be next, or the next day.
-            | CancelReason::TaskCost
-            | CancelReason::TaskTokens
-            | CancelReason::DayCost
-            | CancelReason::DayTokens
             | CancelReason::Skipped
             | CancelReason::Steered
             | CancelReason::IterationTimeout
@@ -463,15 +459,11 @@ fn follow(decision: &mut StepDecision, now_ms: u64, outcome: &Outcome, random: f
                 let hung = Problem::found(ProblemKind::Hung, Finding::Idle);
                 follow_failure(decision, now_ms, &hung, random);
             }
-            CancelReason::MaxTime => decision.stop(StopReason::LimitReached {
-                limit: LimitKind::MaxTime,
-            }),
-            CancelReason::MaxCost => decision.stop(StopReason::LimitReached {
-                limit: LimitKind::MaxCost,
-            }),
-            CancelReason::MaxTokens => decision.stop(StopReason::LimitReached {
-                limit: LimitKind::MaxTokens,
-            }),
+            CancelReason::Limit(limit) => match limit.row().scope {
+                LimitScope::Run => decision.stop(StopReason::LimitReached { limit: *limit }),
+                // Another task may be next, or the next day.
+                LimitScope::Task | LimitScope::Day | LimitScope::Hour => next(decision, now_ms),
+            },
         },
     }
 }
@@ -493,7 +485,7 @@ fn follow_failure(decision: &mut StepDecision, now_ms: u64, problem: &Problem, r
         Reaction::GoOn => next(decision, now_ms),
         Reaction::Wait { wait, until_ms } => {
             // Waiting would only delay the stop at the limit.
-            if let Some(limit) = decision.state.view.limit_reached(now_ms) {
+            if let Some(limit) = run_limit_reached(&decision.state.view, now_ms) {
                 return decision.stop(StopReason::LimitReached { limit });
             }
             let mut until_ms = until_ms;
@@ -561,14 +553,14 @@ pub(super) fn next(decision: &mut StepDecision, now_ms: u64) {
                 question: question.into(),
             });
         }
-        if let Some(limit) = decision.state.view.limit_reached(now_ms) {
+        if let Some(limit) = run_limit_reached(&decision.state.view, now_ms) {
             return decision.stop(StopReason::LimitReached { limit });
         }
     }
     if decision.state.view.is_paused() {
         return decision.push(Event::Held);
     }
-    if let Some(limit) = decision.state.view.day_limit_reached(now_ms) {
+    if let Some(limit) = day_limit_reached(&decision.state.view, now_ms) {
         return end_of_day(decision, limit);
     }
     if let Some(until_ms) = policy::call_budget_until(&decision.state, now_ms) {

@@ -186,7 +186,10 @@ fn a_task_that_has_used_up_its_money_is_set_aside_and_the_next_one_is_worked_on(
     run.begin(&[]);
     assert_eq!(cancelled(&run.spend(0.7)), None);
     assert_eq!(run.state.view.task().map(|task| task.text.as_str()), Some("one"));
-    assert_eq!(cancelled(&run.spend(0.4)), Some(CancelReason::TaskCost));
+    assert_eq!(
+        cancelled(&run.spend(0.4)),
+        Some(CancelReason::Limit(LimitKind::TaskCost))
+    );
     assert_eq!(
         run.state.view.task().map(|task| task.text.as_str()),
         Some("one"),
@@ -340,7 +343,10 @@ fn the_limit_of_the_day_ends_the_iteration_and_is_waited_for_until_midnight() {
     let mut run = Run::of_day(10.0);
     run.begin(&[]);
     assert_eq!(cancelled(&run.spend(9.99)), None);
-    assert_eq!(cancelled(&run.spend(0.02)), Some(CancelReason::DayCost));
+    assert_eq!(
+        cancelled(&run.spend(0.02)),
+        Some(CancelReason::Limit(LimitKind::DayCost))
+    );
     run.end(&["one"]);
     assert_eq!(run.waits_until(), Some(DAY.until_ms));
     let epoch = Some(run.state.view.epoch);
@@ -366,7 +372,10 @@ fn what_is_spent_after_midnight_belongs_to_the_new_day() {
     run.take(&Input::DayBegan { day: NEXT });
     assert_eq!(cancelled(&run.spend(9.0)), None);
     assert_eq!(run.state.view.spending.today().cost_usd, Some(9.0));
-    assert_eq!(cancelled(&run.spend(1.0)), Some(CancelReason::DayCost));
+    assert_eq!(
+        cancelled(&run.spend(1.0)),
+        Some(CancelReason::Limit(LimitKind::DayCost))
+    );
 }
 
 #[test]
@@ -396,14 +405,20 @@ fn whoever_does_not_want_to_wait_allows_as_much_again() {
     assert_eq!(run.state.view.phase, Phase::Preparing { iteration: 2 });
     run.begin(&[]);
     assert_eq!(cancelled(&run.spend(8.0)), None, "up to the next multiple");
-    assert_eq!(cancelled(&run.spend(1.0)), Some(CancelReason::DayCost));
+    assert_eq!(
+        cancelled(&run.spend(1.0)),
+        Some(CancelReason::Limit(LimitKind::DayCost))
+    );
     run.end(&[]);
     assert!(run.waits_until().is_some());
     // The extension applies to this day only.
     run.now_ms = NEXT.from_ms;
     run.take(&Input::DayBegan { day: NEXT });
     run.begin(&[]);
-    assert_eq!(cancelled(&run.spend(10.0)), Some(CancelReason::DayCost));
+    assert_eq!(
+        cancelled(&run.spend(10.0)),
+        Some(CancelReason::Limit(LimitKind::DayCost))
+    );
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use crate::{
     event::{Checkpoint, Event, LimitKind, Missing, PlanTask, Record, SteeringId, StopReason},
+    limits::run_limit_reached,
     run::{BackgroundTask, RunView},
 };
 
@@ -48,7 +49,7 @@ impl LoopState {
             StopReason::TaskLimitReached { limit, .. } => Some(ClosedReason::UsedUp { limit: *limit }),
             // Evaluated at the time of the last record: the time since the end does not count.
             _ => {
-                let limit = self.view.limit_reached(self.view.clock.now_ms)?;
+                let limit = run_limit_reached(&self.view, self.view.clock.now_ms)?;
                 Some(ClosedReason::UsedUp { limit })
             }
         }

@@ -8,6 +8,7 @@ use crate::{
         Breakdown, CancelReason, Day, Event, LimitKind, Notice, Outcome, OwnWork, PausedBy, PlanChange, Proof, Role,
         SteeringKind, StopReason, Wait, WaitCause, WaitEnd, Worker,
     },
+    limits::run_limit_reached,
     run::{Message, Phase},
 };
 
@@ -331,7 +332,7 @@ fn prepared(decision: &mut StepDecision, now_ms: u64, iteration: u32, result: &R
         return prepared_review(decision, now_ms, iteration, found);
     }
     // Preparation may have taken minutes in a large repository.
-    if let Some(limit) = decision.state.view.limit_reached(now_ms) {
+    if let Some(limit) = run_limit_reached(&decision.state.view, now_ms) {
         return decision.stop(StopReason::LimitReached { limit });
     }
     if let Some(reason) = settle::out_of_tasks(&decision.state) {
@@ -475,7 +476,7 @@ fn max_time(decision: &mut StepDecision) {
         Phase::Running { iteration, .. } => {
             decision.push(Event::CancelRequested {
                 iteration,
-                reason: CancelReason::MaxTime,
+                reason: CancelReason::Limit(LimitKind::MaxTime),
             });
         }
         Phase::Idle | Phase::Preparing { .. } | Phase::Verifying { .. } | Phase::Waiting { .. } | Phase::Paused => {

@@ -1,7 +1,8 @@
 //! Tells the user, once for each limit, that the share `warn_at` of it is used.
 
 use crate::{
-    event::{LimitKind, Notice, Text, Usage},
+    event::{LimitKind, Notice, Text},
+    limits::{LimitScope, by_precedence, consumption_at, limits_now},
     run::{Phase, RunView},
 };
 
@@ -45,59 +46,20 @@ pub(super) fn time_warning_at(state: &LoopState) -> Option<u64> {
 }
 
 /// The used share of every limit, with the task of a limit per task.
-#[allow(clippy::cast_precision_loss)] // Counts and times are far below the precision of f64.
 fn used_shares(view: &RunView, now_ms: u64) -> Vec<(LimitKind, Option<Text>, f64)> {
-    let limits = &view.settings.limits;
-    let (mut shares, mut task) = (Vec::new(), None);
-    let mut add = |limit, task: &Option<Text>, used: f64, max: Option<f64>| {
-        shares.extend(max.map(|max| (limit, task.clone(), used / max)));
-    };
-    let count = |max: Option<u32>| max.map(f64::from);
-    let size = |max: Option<u64>| max.map(|max| max as f64);
-    let cost = |usage: &Usage| usage.cost_usd.unwrap_or(0.0);
-    let tokens = |usage: &Usage| usage.tokens().unwrap_or(0) as f64;
-    let iterations = f64::from(view.iterations.counted);
-    add(
-        LimitKind::MaxIterations,
-        &task,
-        iterations,
-        count(limits.max_iterations),
-    );
-    add(
-        LimitKind::MaxTime,
-        &task,
-        view.elapsed_ms(now_ms) as f64,
-        size(limits.max_time_ms),
-    );
-    add(LimitKind::MaxCost, &task, cost(&view.usage), limits.max_cost_usd);
-    add(
-        LimitKind::MaxTokens,
-        &task,
-        tokens(&view.usage),
-        size(limits.max_tokens),
-    );
-    let calls = view.clock.calls_within_hour(now_ms) as f64;
-    add(LimitKind::CallsPerHour, &task, calls, count(limits.calls_per_hour));
-    if !limits.per_day.is_none() && view.spending.day.is_some_and(|day| day.contains(now_ms)) {
-        let (today, most) = (view.spending.today(), view.spending.limits_today(&limits.per_day));
-        add(LimitKind::DayCost, &task, cost(&today), most.max_cost_usd);
-        add(LimitKind::DayTokens, &task, tokens(&today), size(most.max_tokens));
-    }
     let worked_on = view.iterations.latest().filter(|latest| latest.role.is_work());
     let worked_on = worked_on.and_then(|latest| latest.task.as_ref());
-    if let Some((text, work)) = worked_on.and_then(|text| Some((text, view.iterations.work.get(text)?))) {
-        task = Some(text.clone().into());
-        let most = &limits.per_task;
-        add(
-            LimitKind::TaskIterations,
-            &task,
-            f64::from(work.counted),
-            count(most.max_iterations),
-        );
-        add(LimitKind::TaskCost, &task, cost(&work.usage), most.max_cost_usd);
-        add(LimitKind::TaskTokens, &task, tokens(&work.usage), size(most.max_tokens));
-    }
-    shares
+    let work = worked_on.and_then(|task| view.iterations.work.get(task));
+    let (limits, used) = (limits_now(view), consumption_at(view, now_ms, work));
+    let shares = by_precedence().filter_map(|row| {
+        let task = worked_on.filter(|_| row.scope == LimitScope::Task);
+        Some((
+            row.kind,
+            task.map(|task| task.clone().into()),
+            row.share(&limits, &used)?,
+        ))
+    });
+    shares.collect()
 }
 
 #[cfg(test)]
@@ -106,7 +68,7 @@ mod tests {
     use crate::{
         event::{
             AgentSignal, Day, DayLimits, Event, Limits, NewLimits, PlanSnapshot, RequestedBy, Settings, TaskLimits,
-            UserCommand,
+            Usage, UserCommand,
         },
         machine::{Input, Settlement, Start, Step, Timer, TimerKind, step, testing},
     };

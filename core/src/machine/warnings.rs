@@ -1,7 +1,8 @@
 //! The limits that the user was told of. A limit that is raised, and one of a new day, is told of again.
 
 use crate::{
-    event::{Event, LimitKind, NewLimits, Notice, Text, Wait, WaitEnd},
+    event::{Event, LimitKind, Limits, NewLimits, Notice, Text, Wait, WaitEnd},
+    limits::LimitScope,
     run::{Phase, RunView},
 };
 
@@ -40,22 +41,10 @@ impl Warnings {
     }
 
     fn forget_day(&mut self) {
-        self.0
-            .retain(|(limit, _)| !matches!(limit, LimitKind::DayCost | LimitKind::DayTokens));
+        self.0.retain(|(limit, _)| limit.row().scope != LimitScope::Day);
     }
 }
 
 fn changes(new: &NewLimits, limit: LimitKind) -> bool {
-    match limit {
-        LimitKind::MaxIterations => new.max_iterations.is_some(),
-        LimitKind::MaxTime => new.max_time_ms.is_some(),
-        LimitKind::MaxCost => new.max_cost_usd.is_some(),
-        LimitKind::MaxTokens => new.max_tokens.is_some(),
-        LimitKind::TaskIterations
-        | LimitKind::TaskCost
-        | LimitKind::TaskTokens
-        | LimitKind::DayCost
-        | LimitKind::DayTokens
-        | LimitKind::CallsPerHour => false,
-    }
+    limit.row().max(&Limits::default().with(new)).is_some()
 }

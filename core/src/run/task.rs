@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{GoalResult, LimitKind, PlanSnapshot, TestCounts, Usage};
+use crate::{
+    event::{GoalResult, LimitKind, Limits, PlanSnapshot, TestCounts, Usage},
+    limits::{Consumption, LimitScope, TaskConsumption, reached},
+};
 
 /// A task of the plan, or one that was removed from it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -49,6 +52,25 @@ pub struct Work {
     pub counted: u32,
     /// Unknown if the agent did not report it.
     pub usage: Usage,
+}
+
+impl Work {
+    /// The limit that forbids another iteration on the task.
+    pub fn limit_reached(&self, limits: &Limits) -> Option<LimitKind> {
+        let used = Consumption {
+            task: Some(self.consumption()),
+            ..Consumption::default()
+        };
+        reached(LimitScope::Task, limits, &used)
+    }
+
+    /// The use of the limits on one task.
+    pub fn consumption(&self) -> TaskConsumption {
+        TaskConsumption {
+            iterations: self.counted,
+            usage: self.usage,
+        }
+    }
 }
 
 /// A question that blocks a task.

@@ -698,12 +698,11 @@ impl RunView {
 
     /// The limit that prevents another iteration on `task`.
     pub fn task_limit_reached(&self, task: &str) -> Option<LimitKind> {
-        let limits = &self.settings.limits.per_task;
-        if limits.is_none() || self.worked_on() == Some(task) {
+        let limits = &self.settings.limits;
+        if limits.per_task.is_none() || self.worked_on() == Some(task) {
             return None;
         }
-        let work = self.iterations.work.get(task)?;
-        limits.reached(work.counted, &work.usage)
+        self.iterations.work.get(task)?.limit_reached(limits)
     }
 
     /// The work on the current or next task.
@@ -717,14 +716,6 @@ impl RunView {
     /// The task of the agent that is running.
     fn worked_on(&self) -> Option<&str> {
         self.iterations.latest().filter(|_| self.is_busy())?.task.as_deref()
-    }
-
-    /// The daily limit that is reached at `now_ms`; `None` if the current day was not recorded.
-    pub fn day_limit_reached(&self, now_ms: u64) -> Option<LimitKind> {
-        self.spending.day.filter(|day| day.contains(now_ms))?;
-        self.spending
-            .limits_today(&self.settings.limits.per_day)
-            .spent(&self.spending.today())
     }
 
     /// The current or next task.
@@ -755,14 +746,6 @@ impl RunView {
         }
         let until_ms = self.end().map_or(now_ms, |end| end.at_ms);
         until_ms.saturating_sub(self.clock.started_ms)
-    }
-
-    /// The limit that prevents another iteration.
-    pub fn limit_reached(&self, now_ms: u64) -> Option<LimitKind> {
-        let elapsed_ms = now_ms.saturating_sub(self.clock.started_ms);
-        self.settings
-            .limits
-            .reached(self.iterations.counted, elapsed_ms, &self.usage)
     }
 
     /// The totals so far.

@@ -10,6 +10,7 @@ use crate::{
         ReviewWhen, Role, Settings, SteeringId, SteeringKind, StopReason, TestCounts, TestsChange, Totals, Wait,
         WaitCause, WaitEnd, Worker,
     },
+    limits::run_limit_reached,
     testing::{goal_checked, iteration_ended, iteration_started, question_asked},
 };
 
@@ -477,10 +478,10 @@ fn the_limits_of_the_run_count_its_iterations_and_its_time() {
         iteration_ended(1),
     ]);
     let start_ms = view.clock.started_ms;
-    assert_eq!(view.limit_reached(start_ms + 999), None);
-    assert_eq!(view.limit_reached(start_ms + 1_000), Some(LimitKind::MaxTime));
+    assert_eq!(run_limit_reached(&view, start_ms + 999), None);
+    assert_eq!(run_limit_reached(&view, start_ms + 1_000), Some(LimitKind::MaxTime));
     follow(&mut view, [iteration_started(2, None, None)]);
-    assert_eq!(view.limit_reached(start_ms), Some(LimitKind::MaxIterations));
+    assert_eq!(run_limit_reached(&view, start_ms), Some(LimitKind::MaxIterations));
 }
 
 #[test]

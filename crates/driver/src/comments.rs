@@ -235,7 +235,7 @@ pub(super) fn refusal(command: &UserCommand, state: &LoopState) -> String {
         }
         UserCommand::SendComments { .. } => match state.closed_for_good() {
             Some(closed) if state.view.comments.drafts().next().is_some() => {
-                format!("the comments were not sent: {}", closed_in_words(closed))
+                format!("the comments were not sent: {}", closed_in_words(closed, &state.view))
             }
             _ => "there is no draft to send; `ralph comment FILE:LINE \"TEXT\"` writes one".to_owned(),
         },

@@ -175,7 +175,7 @@ pub fn leave(
         return Ok(LeaveOutcome::Confirmed);
     }
     if let Some(closed) = run.state.closed_for_good() {
-        let why = closed_in_words(closed);
+        let why = closed_in_words(closed, &run.state.view);
         return Ok(LeaveOutcome::Refused { why });
     }
     let left = match message {

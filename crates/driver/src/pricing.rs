@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ralph_agent::{ModelPrice, Prices};
 use ralph_core::{
     event::{AgentSignal, Usage},
+    limits::{LIMITS, LimitRow, LimitScope, LimitUnit, consumption_at, limits_now},
     run::RunView,
 };
 use ralph_tools::native::{IterationBudget, TokenPrice};
@@ -70,27 +71,30 @@ impl SessionPricing {
 /// The rest of the limits of the run, the day and the task for the iteration that starts; `None` if they bound neither
 /// tokens nor cost.
 pub(super) fn iteration_budget(view: &RunView, price: Option<ModelPrice>, now_ms: u64) -> Option<IterationBudget> {
-    let limits = &view.settings.limits;
     let work = view.iterations.latest().filter(|latest| latest.role.is_work());
-    let of_task = work.and_then(|work| work.task.as_ref()).map(|task| {
-        let usage = view.iterations.work.get(task).map(|work| work.usage);
-        (
-            limits.per_task.max_tokens,
-            limits.per_task.max_cost_usd,
-            usage.unwrap_or_default(),
-        )
-    });
-    let of_day = view.spending.day.filter(|day| day.contains(now_ms)).map(|_| {
-        let today = view.spending.limits_today(&limits.per_day);
-        (today.max_tokens, today.max_cost_usd, view.spending.today())
-    });
-    let of_run = (limits.max_tokens, limits.max_cost_usd, view.usage);
+    let task = work.and_then(|work| work.task.as_ref());
+    let work = task.map(|task| view.iterations.work.get(task).cloned().unwrap_or_default());
+    let (limits, used) = (limits_now(view), consumption_at(view, now_ms, work.as_ref()));
+    let is_known = |row: &LimitRow| match row.scope {
+        LimitScope::Run | LimitScope::Hour => true,
+        LimitScope::Task => used.task.is_some(),
+        LimitScope::Day => used.today.is_some(),
+    };
     let mut budget = IterationBudget::default();
-    for (tokens, cost_usd, spent) in [Some(of_run), of_day, of_task].into_iter().flatten() {
-        let tokens = tokens.map(|most| most.saturating_sub(spent.tokens().unwrap_or(0)));
-        let cost_usd = cost_usd.map(|most| (most - spent.cost_usd.unwrap_or(0.0)).max(0.0));
-        budget.tokens = budget.tokens.into_iter().chain(tokens).min();
-        budget.cost_usd = budget.cost_usd.into_iter().chain(cost_usd).reduce(f64::min);
+    for row in LIMITS.iter().filter(|row| is_known(row)) {
+        let left = row
+            .max(&limits)
+            .map(|max| (max - row.used(&used).unwrap_or(0.0)).max(0.0));
+        match row.unit {
+            LimitUnit::Dollars => budget.cost_usd = budget.cost_usd.into_iter().chain(left).reduce(f64::min),
+            LimitUnit::Tokens => {
+                // Whole numbers far below the precision of f64.
+                #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+                let left = left.map(|left| left as u64);
+                budget.tokens = budget.tokens.into_iter().chain(left).min();
+            }
+            LimitUnit::Count | LimitUnit::Milliseconds => {}
+        }
     }
     budget.price = price.filter(|_| budget.cost_usd.is_some()).map(|price| TokenPrice {
         input: price.input,

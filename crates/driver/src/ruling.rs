@@ -8,6 +8,7 @@ use ralph_core::{
         NewLimits, NewWorker, Offer, PermissionMode, PermissionRequest, RememberedRule, Requester, Ruling, RunId,
         UserCommand, Worker,
     },
+    limits::LimitUnit,
     machine::{Input, background_refusal},
     run::Permissions,
 };
@@ -111,7 +112,10 @@ impl Driver {
         }
         let limits = &settings.limits;
         let has_cost = agent.has_cost(model.as_deref(), &self.agents.prices);
-        let limit = match (limits.bound_cost() && !has_cost, limits.bound_tokens()) {
+        let limit = match (
+            LimitUnit::Dollars.is_limited(limits) && !has_cost,
+            LimitUnit::Tokens.is_limited(limits),
+        ) {
             (true, _) => LimitKind::MaxCost,
             (false, true) if !agent.has_tokens() => LimitKind::MaxTokens,
             (false, _) => return None,

@@ -242,7 +242,7 @@ fn reply_to_nothing(command: &UserCommand, state: &LoopState) -> ControlReply {
             return done("the run is over; its screen closes");
         }
         UserCommand::Steer { .. } => match state.closed_for_good() {
-            Some(closed) => format!("the message was not accepted: {}", closed_in_words(closed)),
+            Some(closed) => format!("the message was not accepted: {}", closed_in_words(closed, &state.view)),
             None => "the message was not accepted: the run is over".to_owned(),
         },
         UserCommand::Answer { ask, answer, at } => no_answer_taken(*ask, answer, *at, &state.view),

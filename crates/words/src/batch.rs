@@ -2,11 +2,14 @@
 
 use std::path::Path;
 
-use ralph_core::event::{LimitKind, Proof, Usage};
+use ralph_core::{
+    event::{Proof, Usage},
+    limits::LimitUnit,
+};
 use ralph_plan::batch::{
-    Batch, BatchChanges, BatchEnd, BatchEvent, BatchId, BatchLimits, BatchPlan, EngineEnd, EngineJob, HoldReason,
-    JobEnd, KeptReason, LOCAL, MergeTrouble, PlanName, PlanPhase, RepositoryChange, StartHold, StoppedBy, TASKS_GIVEN,
-    WorkTree,
+    Batch, BatchChanges, BatchEnd, BatchEvent, BatchId, BatchLimit, BatchLimits, BatchPlan, EngineEnd, EngineJob,
+    HoldReason, JobEnd, KeptReason, LOCAL, MergeTrouble, PlanName, PlanPhase, RepositoryChange, StartHold, StoppedBy,
+    TASKS_GIVEN, WorkTree,
 };
 
 use super::{
@@ -168,7 +171,10 @@ pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<EventLine> {
             (Tone::Warning, held_in_words(held, told_ms))
         }
         BatchEvent::BudgetNear { limit, percent } => {
-            let text = format!("{percent}% of the {} limit of all plans is used", limit_word(*limit));
+            let text = format!(
+                "{percent}% of the {} limit of all plans is used",
+                limit_word(limit.kind())
+            );
             (Tone::Warning, text)
         }
         BatchEvent::BudgetUsedUp { limit } => {
@@ -356,24 +362,21 @@ fn changes_to_batch_in_words(changes: &BatchChanges) -> String {
 }
 
 /// The batch limit that is reached, as a clause.
-pub fn budget_in_words(limit: LimitKind) -> &'static str {
-    match limit {
-        LimitKind::MaxTokens | LimitKind::TaskTokens | LimitKind::DayTokens => {
-            "the plans have reached their token limit"
-        }
-        LimitKind::MaxCost | LimitKind::TaskCost | LimitKind::DayCost => "the plans have reached their cost limit",
-        LimitKind::MaxIterations | LimitKind::TaskIterations => "the plans have reached their iteration limit",
-        LimitKind::MaxTime => "the plans have reached their time limit",
-        LimitKind::CallsPerHour => "the plans have used up the calls of this hour",
-    }
+pub fn budget_in_words(limit: BatchLimit) -> String {
+    format!("the plans have reached their {} limit", limit_word(limit.kind()))
 }
 
 /// The usage of a batch's limits, each by itself.
 pub fn batch_usage_in_words(limits: &BatchLimits, usage: &Usage) -> Vec<String> {
-    let mut parts = spending_in_words("all plans", usage, limits.max_cost_usd, limits.max_tokens);
+    #[allow(clippy::cast_precision_loss)] // Such large counts do not occur.
+    let tokens = limits.max_tokens.map(|max| max as f64);
+    let spent = [(LimitUnit::Dollars, limits.max_cost_usd), (LimitUnit::Tokens, tokens)];
+    let spent = spent
+        .into_iter()
+        .filter_map(|(unit, max)| spending_in_words("all plans", unit, usage, max?));
     let calls = limits.calls_per_hour;
-    parts.extend(calls.map(|calls| format!("all plans {} an hour", counted(u64::from(calls), "call"))));
-    parts
+    let calls = calls.map(|calls| format!("all plans {} an hour", counted(u64::from(calls), "call")));
+    spent.chain(calls).collect()
 }
 
 fn target_in_use_in_words(why: &str) -> String {
@@ -649,7 +652,7 @@ pub fn batch_hints(batch: &Batch, id: &BatchId) -> Vec<String> {
         None => "run `ralph many resume` to continue the unmerged plans".to_owned(),
         Some(limit) => format!(
             "`ralph many resume {}` continues with a larger budget",
-            raise_option(limit)
+            raise_option(limit.kind())
         ),
     };
     let confirm = batch.plans.iter().filter_map(confirm_hint);

@@ -1,7 +1,8 @@
 //! Hints on what to type next, in sentences.
 
 use ralph_core::{
-    event::{Hint, LimitKind, RestoreMoment},
+    event::{Hint, RestoreMoment},
+    limits::LimitScope,
     run::RunView,
 };
 
@@ -97,18 +98,12 @@ pub fn hint_in_words(hint: &Hint) -> String {
         },
         Hint::RaiseLimit { limit } => {
             let higher = format!("`ralph continue {}`", raise_option(*limit));
-            match limit {
-                LimitKind::DayCost | LimitKind::DayTokens => {
+            match limit.row().scope {
+                LimitScope::Day => {
                     format!("`ralph continue` continues this run tomorrow, {higher} with a higher limit now")
                 }
-                LimitKind::TaskIterations | LimitKind::TaskCost | LimitKind::TaskTokens => {
-                    format!("{higher} resumes its tasks with a higher limit")
-                }
-                LimitKind::MaxIterations
-                | LimitKind::MaxTime
-                | LimitKind::MaxCost
-                | LimitKind::MaxTokens
-                | LimitKind::CallsPerHour => {
+                LimitScope::Task => format!("{higher} resumes its tasks with a higher limit"),
+                LimitScope::Run | LimitScope::Hour => {
                     format!("{higher} continues this run with a higher limit, `ralph` starts a new one")
                 }
             }

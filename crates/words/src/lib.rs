@@ -63,16 +63,17 @@ pub use iteration::{
     outcome_in_words, outcome_word, run_in_words, wait_cause_in_words, worker_in_words, worker_name,
 };
 pub use late_answer::{late_answer_in_words, place_of_decision, queued_message_in_words};
-pub use limit::{higher_limits, limit_values, limit_word, new_limits_in_words, raise_option};
+pub use limit::{
+    LimitRaise, higher_limits, limit_raise, limit_use_in_words, limit_word, limits_in_words, new_limits_in_words,
+    raise_option,
+};
 pub use limit::{
     spent_in_words, sufficient_raise, task_at_limit_in_words, task_set_aside_in_words, task_taken_back_in_words,
-    window_in_words,
+    used_up_in_words, window_in_words,
 };
 pub use line::{EventLine, narrate};
 pub use merge::{merge_review_in_words, proof_word, test_trouble_in_words, too_little_proof, untried_tests};
-pub use notice::{
-    agent_command_in_words, closed_in_words, command_refusal_in_words, notice_in_words, tree_in_words, used_up_in_words,
-};
+pub use notice::{agent_command_in_words, closed_in_words, command_refusal_in_words, notice_in_words, tree_in_words};
 pub use permission::decision_in_words;
 pub use permission::{DenialAdvice, denial, message_in_prompt, no_answer};
 pub use permission::{

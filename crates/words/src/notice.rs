@@ -7,14 +7,16 @@ use ralph_core::{
         COMMENT_CAP_BYTES, ChoiceReason, CommandRefusal, Forbidden, LimitKind, MESSAGE_CAP_BYTES, Mode, Notice,
         OwnWork, PreparedTree, RestoreMoment, RunBy, Text,
     },
+    limits::LimitUnit,
     machine::ClosedReason,
+    run::RunView,
 };
 use ralph_text::one_line;
 
 use super::{
     counted,
     hook::hook_failed,
-    limit::{limit_word, raise_option},
+    limit::{limit_word, raise_option, used_up_in_words},
     place::lacking_in_words,
     repository::{head_in_words, locks_in_words, stashes_in_words},
     review::{obstacle_in_words, role_in_words},
@@ -418,9 +420,9 @@ pub fn command_refusal_in_words(refusal: &CommandRefusal) -> String {
         ),
         CommandRefusal::Uncounted { adapter, limit } => format!(
             "{adapter} does not report its {}, so a {} limit would not end the run",
-            match limit {
-                LimitKind::MaxTokens => "tokens",
-                _ => "cost",
+            match limit.row().unit {
+                LimitUnit::Tokens => "tokens",
+                LimitUnit::Count | LimitUnit::Milliseconds | LimitUnit::Dollars => "cost",
             },
             limit_word(*limit)
         ),
@@ -440,49 +442,21 @@ pub fn agent_command_in_words(command: &str) -> String {
 }
 
 /// Why a finished run accepts no message, and what to do instead.
-pub fn closed_in_words(closed: ClosedReason) -> String {
+pub fn closed_in_words(closed: ClosedReason, view: &RunView) -> String {
     match closed {
         ClosedReason::Superseded => "the run was followed by another one".to_owned(),
-        ClosedReason::UsedUp { limit } => used_up_in_words(limit),
+        ClosedReason::UsedUp { limit } => used_up_in_words(limit, view),
     }
 }
 
 /// How much of a limit is used, and how to raise it while the run goes on.
 fn near_limit(limit: LimitKind, task: Option<&str>, percent: u8) -> String {
     let of = task.map(|task| format!(" for: {task}")).unwrap_or_default();
-    let raise = match limit {
-        LimitKind::MaxIterations | LimitKind::MaxTime | LimitKind::MaxCost | LimitKind::MaxTokens => {
-            format!("; `ralph continue {}` raises it", raise_option(limit))
-        }
-        LimitKind::TaskIterations
-        | LimitKind::TaskCost
-        | LimitKind::TaskTokens
-        | LimitKind::DayCost
-        | LimitKind::DayTokens
-        | LimitKind::CallsPerHour => String::new(),
+    let raise = match limit.row().can_be_changed() {
+        true => format!("; `ralph continue {}` raises it", raise_option(limit)),
+        false => String::new(),
     };
     format!("{percent}% of the {} limit is used{of}{raise}", limit_word(limit))
-}
-
-/// The message that a reached limit keeps the run from continuing, and how to raise the limit.
-pub fn used_up_in_words(limit: LimitKind) -> String {
-    let more = match limit {
-        LimitKind::MaxIterations => "`ralph continue --iterations 10` allows 10 more".to_owned(),
-        limit => format!("`ralph continue {}` allows more", raise_option(limit)),
-    };
-    let used_up = match limit {
-        LimitKind::MaxIterations => "the run has reached its iteration limit",
-        LimitKind::MaxTime => "the run has reached its time limit",
-        LimitKind::MaxCost => "the run has reached its cost limit",
-        LimitKind::MaxTokens => "the run has reached its token limit",
-        LimitKind::TaskIterations => "the open tasks have reached their iteration limit",
-        LimitKind::TaskCost => "the open tasks have reached their cost limit",
-        LimitKind::TaskTokens => "the open tasks have reached their token limit",
-        LimitKind::DayCost => "the cost limit of the day is reached",
-        LimitKind::DayTokens => "the token limit of the day is reached",
-        LimitKind::CallsPerHour => "the calls of this hour are used up",
-    };
-    format!("{used_up}: {more}")
 }
 
 /// Ralph's own work that took too long, as a subject of a sentence.

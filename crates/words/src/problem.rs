@@ -1,8 +1,11 @@
 //! Problems of a session, in words.
 
-use ralph_core::event::{CancelReason, Exit, Finding, Problem, ProblemKind};
+use ralph_core::{
+    event::{CancelReason, Exit, Finding, Problem, ProblemKind},
+    limits::LimitScope,
+};
 
-use super::Tone;
+use super::{Tone, limit::limit_word};
 
 /// A reported problem with its kind. An end caused by ralph is a note and not a problem.
 pub fn reported_problem(problem: &Problem) -> (Tone, String) {
@@ -38,14 +41,14 @@ fn finding_in_words(finding: Finding) -> String {
         Finding::NoResult { exit: None } => "the agent ended without a result".to_owned(),
         Finding::Idle => "the agent was idle (no output, no CPU) until the idle limit".to_owned(),
         Finding::NoLiveChannel => "its live channel did not start".to_owned(),
-        Finding::EndedByRalph { reason } => cancel_reason(reason).to_owned(),
+        Finding::EndedByRalph { reason } => cancel_reason(reason),
         Finding::Flooded => "the agent reported too many permissions, questions, limits or problems".to_owned(),
     }
 }
 
 /// Why ralph ended a session, as a clause.
-pub(super) fn cancel_reason(reason: CancelReason) -> &'static str {
-    match reason {
+pub(super) fn cancel_reason(reason: CancelReason) -> String {
+    let why = match reason {
         CancelReason::Skipped => "skipped by the user",
         CancelReason::Steered => "interrupted by an urgent message",
         CancelReason::IterationTimeout => "its time limit is reached",
@@ -55,15 +58,14 @@ pub(super) fn cancel_reason(reason: CancelReason) -> &'static str {
         CancelReason::Denied => "it needs a denied permission",
         CancelReason::Flooded => "it reports too much",
         CancelReason::MaxSteps => "the limit on tool calls is reached",
-        CancelReason::MaxTime => "the run's time limit is reached",
-        CancelReason::MaxCost => "the cost limit is reached",
-        CancelReason::MaxTokens => "the token limit is reached",
-        CancelReason::TaskCost => "the per-task cost limit is reached",
-        CancelReason::TaskTokens => "the per-task token limit is reached",
-        CancelReason::DayCost => "the daily cost limit is reached",
-        CancelReason::DayTokens => "the daily token limit is reached",
+        CancelReason::Limit(limit) => {
+            let of_run = limit.row().scope == LimitScope::Run;
+            let of = if of_run { "run's " } else { "" };
+            return format!("the {of}{} limit is reached", limit_word(limit));
+        }
         CancelReason::Stopped => "the run is stopping",
-    }
+    };
+    why.to_owned()
 }
 
 /// The kind of a problem in a word or two.

@@ -6,7 +6,7 @@ use std::{
 };
 
 use ralph_core::{
-    event::{Event, Limits, Record, Settings},
+    event::{Event, LimitKind, Limits, Record, Settings},
     run::RunView,
 };
 use ralph_state::control::frames::UiEvent;
@@ -296,39 +296,18 @@ fn keep(style: OutputStyle) -> KeptEscapes {
 
 /// The effective limits of a run on one line, absent ones included, so that no user is surprised.
 pub(crate) fn limits_in_words(limits: &Limits) -> String {
-    let unlimited = |what: &str| format!("unlimited {what}");
     let time = |limit: Option<u64>, what: &str| match limit {
         Some(limit_ms) => format!("{} {what}", crate::config::format_duration(limit_ms)),
-        None => unlimited(what),
+        None => format!("unlimited {what}"),
     };
-    let mut parts = vec![
-        match limits.max_iterations {
-            Some(max) => counted(u64::from(max), "iteration"),
-            None => unlimited("iterations"),
-        },
-        time(limits.max_time_ms, "total"),
-        time(limits.iteration_timeout_ms, "per iteration"),
-        time(limits.idle_timeout_ms, "idle"),
-    ];
-    parts.extend(limits.max_cost_usd.map(|max| format!("${max}")));
-    parts.extend(limits.max_tokens.map(|max| format!("{} tokens", short_count(max))));
-    let (task, day) = (&limits.per_task, &limits.per_day);
-    parts.extend(
-        task.max_iterations
-            .map(|max| format!("{} per task", counted(u64::from(max), "iteration"))),
-    );
-    for (of, cost, tokens) in [
-        ("task", task.max_cost_usd, task.max_tokens),
-        ("day", day.max_cost_usd, day.max_tokens),
-    ] {
-        parts.extend(cost.map(|max| format!("${max} per {of}")));
-        parts.extend(tokens.map(|max| format!("{} tokens per {of}", short_count(max))));
+    let mut parts = Vec::new();
+    for (limit, text) in ralph_words::limits_in_words(limits) {
+        parts.push(text);
+        if limit == LimitKind::MaxTime {
+            parts.push(time(limits.iteration_timeout_ms, "per iteration"));
+            parts.push(time(limits.idle_timeout_ms, "idle"));
+        }
     }
-    parts.extend(
-        limits
-            .calls_per_hour
-            .map(|max| format!("{} per hour", counted(u64::from(max), "call"))),
-    );
     parts.join(" · ")
 }
 

@@ -1,11 +1,11 @@
 //! The events of a batch, as recorded in its journal: facts without sentences.
 
-use ralph_core::event::{BreakerCause, LimitKind, ReviewResult, Usage};
+use ralph_core::event::{BreakerCause, ReviewResult, Usage};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    BatchEnd, BatchId, BatchLimits, Delivery, JobEnd, KeptReason, MergeProof, MergeTrouble, PlanName, Planned,
-    PullRequest, StartHold, StoppedBy,
+    BatchEnd, BatchId, BatchLimit, BatchLimits, Delivery, JobEnd, KeptReason, MergeProof, MergeTrouble, PlanName,
+    Planned, PullRequest, StartHold, StoppedBy,
 };
 
 /// One line of a batch's journal.
@@ -307,13 +307,13 @@ pub enum BatchEvent {
     },
     /// Most of a shared limit of the plans is used.
     BudgetNear {
-        limit: LimitKind,
+        limit: BatchLimit,
         /// The used share.
         percent: u8,
     },
     /// The shared budget of the plans is spent: runs are ended, and none starts.
     BudgetUsedUp {
-        limit: LimitKind,
+        limit: BatchLimit,
     },
     CancelRequested {
         plan: PlanName,

@@ -1,6 +1,6 @@
 //! Shared limits of a batch's plans, and holds on the start of runs.
 
-use ralph_core::event::{LimitKind, Limits, Usage};
+use ralph_core::event::{LimitKind, Usage};
 use serde::{Deserialize, Serialize};
 
 const HOUR_MS: u64 = 3_600_000;
@@ -15,6 +15,25 @@ pub struct BatchLimits {
     /// The used share of a limit at which the user is told; `None` for never.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warn_at: Option<f64>,
+}
+
+/// A shared limit that ends the runs of a batch. The third one, on calls per hour, is only waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum BatchLimit {
+    MaxCost,
+    MaxTokens,
+}
+
+impl BatchLimit {
+    /// The limit of a run that counts the same, and has the same option.
+    pub fn kind(self) -> LimitKind {
+        match self {
+            BatchLimit::MaxCost => LimitKind::MaxCost,
+            BatchLimit::MaxTokens => LimitKind::MaxTokens,
+        }
+    }
 }
 
 /// The iterations that an ended run began within the hour before its end.
@@ -49,35 +68,33 @@ impl BatchLimits {
         *self == BatchLimits::default()
     }
 
-    /// Returns the limit that is exceeded.
-    pub fn spent(&self, usage: &Usage) -> Option<LimitKind> {
-        let limits = Limits {
-            max_cost_usd: self.max_cost_usd,
-            max_tokens: self.max_tokens,
-            ..Limits::default()
-        };
-        limits.spent(usage)
+    /// Returns the limit that is reached.
+    pub fn spent(&self, usage: &Usage) -> Option<BatchLimit> {
+        let reached = self.shares(usage).find(|(_, share)| *share >= 1.0);
+        reached.map(|(limit, _)| limit)
     }
 
     /// Returns the limits of which at least the share `warn_at` is used and which are not reached, each with the used
     /// share in percent.
-    pub(super) fn near(&self, usage: &Usage) -> Vec<(LimitKind, u8)> {
+    pub(super) fn near(&self, usage: &Usage) -> Vec<(BatchLimit, u8)> {
         let Some(warn_at) = self.warn_at else {
             return Vec::new();
         };
+        let near = self.shares(usage).filter(|(_, share)| (warn_at..1.0).contains(share));
+        // The share is below 1.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        near.map(|(limit, share)| (limit, (share * 100.0) as u8)).collect()
+    }
+
+    /// The used share of each limit that ends runs.
+    fn shares(&self, usage: &Usage) -> impl Iterator<Item = (BatchLimit, f64)> {
         let cost = self.max_cost_usd.map(|max| usage.cost_usd.unwrap_or(0.0) / max);
         #[allow(clippy::cast_precision_loss)] // Such large counts do not occur.
         let tokens = self
             .max_tokens
             .map(|max| usage.tokens().unwrap_or(0) as f64 / max as f64);
-        let shares = [(LimitKind::MaxCost, cost), (LimitKind::MaxTokens, tokens)];
-        let near = shares.into_iter().filter_map(|(limit, share)| {
-            let share = share.filter(|share| (warn_at..1.0).contains(share))?;
-            // The share is below 1.
-            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-            Some((limit, (share * 100.0) as u8))
-        });
-        near.collect()
+        let shares = [(BatchLimit::MaxCost, cost), (BatchLimit::MaxTokens, tokens)];
+        shares.into_iter().filter_map(|(limit, share)| Some((limit, share?)))
     }
 
     /// Returns how many of `jobs` may run at a time: each needs at least one call an hour.

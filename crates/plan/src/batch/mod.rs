@@ -28,7 +28,7 @@ pub use gate::{
     ConfirmedChanges, FailedTests, GoalTests, MergeProof, MergedResults, RequiredCounts, Side, TestLoss, TestTrouble,
     judge,
 };
-pub use limits::{BatchLimits, HoldReason, RecentCalls, StartHold};
+pub use limits::{BatchLimit, BatchLimits, HoldReason, RecentCalls, StartHold};
 pub use name::{BatchId, NameError, PlanName, Planned, added_plans, plan_names, section_plan_names, with_order};
 pub use phase::{PlanPhase, WorkTree, WorkerTask};
 pub use state::{Batch, BatchPlan};

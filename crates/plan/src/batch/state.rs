@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use ralph_core::event::{LimitKind, Proof, ReviewResult, Usage};
+use ralph_core::event::{Proof, ReviewResult, Usage};
 
 use super::{
-    BatchEnd, BatchEvent, BatchId, BatchLimits, BatchRecord, ConfirmedChanges, DeliveredWork, Delivery, EngineJob,
-    HoldReason, KeptReason, LOCAL, MergeProof, MergeTrouble, PlanName, PlanPhase, Planned, RecentCalls,
+    BatchEnd, BatchEvent, BatchId, BatchLimit, BatchLimits, BatchRecord, ConfirmedChanges, DeliveredWork, Delivery,
+    EngineJob, HoldReason, KeptReason, LOCAL, MergeProof, MergeTrouble, PlanName, PlanPhase, Planned, RecentCalls,
     RepositoryChange, Resumption, StartHold, StoppedBy, WorkTree, WorkerTask,
 };
 
@@ -37,9 +37,9 @@ pub struct Batch {
     /// Whether further plans are expected, so that it goes on once all are over.
     pub watches: bool,
     /// The limit that is exceeded: runs are ended, and finished plans are still merged.
-    pub spent: Option<LimitKind>,
+    pub spent: Option<BatchLimit>,
     /// The limits of which the user was told that most of them is used.
-    pub warned: Vec<LimitKind>,
+    pub warned: Vec<BatchLimit>,
     /// The end of each adapter's rate limit.
     pub limited: BTreeMap<String, u64>,
     /// The adapter of runs and its fallbacks, in order; empty until a run has met a limit.

@@ -6,7 +6,7 @@ mod merges;
 use std::collections::BTreeMap;
 
 use ralph_core::{
-    event::{BreakerCause, LimitKind, Proof, StopReason, TestCounts, Usage},
+    event::{BreakerCause, Proof, StopReason, TestCounts, Usage},
     testing::{Dice, rounds},
 };
 
@@ -766,7 +766,7 @@ fn a_budget_is_told_of_once_before_it_is_used_up() {
         near.collect::<Vec<_>>()
     };
     assert_eq!(near(&world, 7), []);
-    assert_eq!(near(&world, 9), [(LimitKind::MaxTokens, 90)]);
+    assert_eq!(near(&world, 9), [(BatchLimit::MaxTokens, 90)]);
     world.take(BatchInput::Used { usage: tokens(9) });
     assert_eq!(near(&world, 9), []);
     assert_eq!(near(&world, 10), [], "it is used up, which is told of");
@@ -782,7 +782,7 @@ fn a_budget_that_is_used_up_ends_runs_and_merges_what_is_done_until_there_is_a_l
     assert_eq!(world.batch.spent, None);
     world.end_task("api", TaskResult::JobEnded { end: DONE, calls: 1 });
     world.take(BatchInput::Used { usage: tokens(10) });
-    assert_eq!(world.batch.spent, Some(LimitKind::MaxTokens));
+    assert_eq!(world.batch.spent, Some(BatchLimit::MaxTokens));
     let stops = |world: &SimulatedBatch, plan: &str| world.batch.stops(world.batch.plan(&name(plan)).unwrap());
     assert_eq!((stops(&world, "ui"), stops(&world, "api")), (true, false));
     let end = JobEnd::Over {

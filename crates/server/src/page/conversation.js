@@ -138,7 +138,7 @@ export function conversation(begun, textOf) {
       case "problem": {
         const { finding, text } = signal.problem;
         if (finding?.type !== "ended-by-ralph") return whole(iteration, "problem", text);
-        return void add(iteration, h("li", { class: "file" }, `ended by ralph: ${plain(finding.reason)}`));
+        return void add(iteration, h("li", { class: "file" }, `ended by ralph: ${plain(finding.reason.limit ?? finding.reason)}`));
       }
       case "turn-ended": {
         const said = rows.findLast((row) => row.dataset.iteration === String(iteration) && row.classList.contains("said"));

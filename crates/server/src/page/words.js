@@ -75,7 +75,7 @@ export function outcome(ended) {
   switch (ended?.type) {
     case undefined: return "running";
     case "failed": return `failed: ${plain(ended.problem?.kind?.type ?? ended.problem?.kind)}`;
-    case "cancelled": return `ended: ${plain(ended.reason)}`;
+    case "cancelled": return `ended: ${plain(ended.reason.limit ?? ended.reason)}`;
     default: return plain(ended.type);
   }
 }

@@ -336,7 +336,7 @@ fn ask_of_loop(model: &mut Model, action: KeyAction) -> Vec<ScreenOrder> {
     let asks_to_decide = model.run.permissions.about_tests().is_some();
     if model.run.is_over() && action == KeyAction::Answer && (asks_to_decide || !model.run.blocks.is_empty()) {
         if let Some(limit) = used_up(&model.run).filter(|_| !asks_to_decide) {
-            return refused(model, &used_up_in_words(limit));
+            return refused(model, &used_up_in_words(limit, &model.run));
         }
         model.ui.show(Pane::Report);
         panes::answer_end(model);
@@ -347,7 +347,7 @@ fn ask_of_loop(model: &mut Model, action: KeyAction) -> Vec<ScreenOrder> {
             model.ui.mode = InputMode::Asking(Confirmation::More);
             return Vec::new();
         }
-        return refused(model, &used_up_in_words(limit));
+        return refused(model, &used_up_in_words(limit, &model.run));
     }
     if model.run.is_over() && action != KeyAction::Steer {
         return refused(model, "the run is over");
@@ -355,7 +355,7 @@ fn ask_of_loop(model: &mut Model, action: KeyAction) -> Vec<ScreenOrder> {
     let command = match action {
         KeyAction::Steer => {
             if let Some(limit) = used_up(&model.run) {
-                return refused(model, &used_up_in_words(limit));
+                return refused(model, &used_up_in_words(limit, &model.run));
             }
             model.ui.mode = InputMode::Steering;
             model.ui.recall.rewind();
@@ -388,7 +388,7 @@ fn ask_of_loop(model: &mut Model, action: KeyAction) -> Vec<ScreenOrder> {
             return vec![ScreenOrder::stop(StopRequest::AfterIteration, RequestedBy::User)];
         }
         KeyAction::Withdraw | KeyAction::CancelTask => return key(model, action),
-        KeyAction::RaiseLimit if higher_limits(&model.run.settings.limits).is_empty() => {
+        KeyAction::RaiseLimit if higher_limits(&model.run, model.now_ms).is_empty() => {
             return refused(model, "the run has no limits");
         }
         KeyAction::RaiseLimit | KeyAction::ChooseWorker => {

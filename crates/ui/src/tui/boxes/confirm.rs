@@ -6,7 +6,7 @@ use ralph_core::{
     run::Phase,
 };
 use ralph_text::one_line;
-use ralph_words::{Tone, counted, higher_limits, limit_values, ticking, worker_name};
+use ralph_words::{Tone, counted, higher_limits, ticking, worker_name};
 use ratatui::layout::Rect;
 
 use crate::tui::{
@@ -110,8 +110,8 @@ pub(super) fn question(model: &Model, asked: Confirmation) -> KeyQuestion<Screen
             }
         }
         Confirmation::RaiseLimit => {
-            let higher = higher_limits(&run.settings.limits).into_iter();
-            let higher = higher.map(|limits| (limit_values(&limits), UserCommand::SetLimits { limits }));
+            let higher = higher_limits(run, model.now_ms).into_iter();
+            let higher = higher.map(|raise| (raise.words, UserCommand::SetLimits { limits: raise.limits }));
             one_of(
                 "raise a limit?",
                 "The new limit counts from the beginning of the run. `ralph continue` sets any other.",
@@ -378,10 +378,10 @@ mod tests {
         assert_eq!(model.ui.mode, InputMode::Asking(Confirmation::RaiseLimit));
         let asked = question(&model, Confirmation::RaiseLimit);
         let proposed: Vec<&str> = asked.answers.iter().map(|(.., words, _)| words.as_str()).collect();
-        assert!(proposed.starts_with(&["60 iterations"]), "{proposed:?}");
-        assert!(proposed.contains(&"$5.00"), "{proposed:?}");
+        assert!(proposed.starts_with(&["100 iterations"]), "{proposed:?}");
+        assert!(proposed.contains(&"$5"), "{proposed:?}");
         let limits = NewLimits {
-            max_iterations: Some(60),
+            max_iterations: Some(100),
             ..NewLimits::default()
         };
         let order = ScreenOrder::by_user(UserCommand::SetLimits { limits });

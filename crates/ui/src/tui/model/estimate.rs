@@ -2,6 +2,7 @@
 
 use ralph_core::{
     event::LimitKind,
+    limits::{consumption, run_limit_reached},
     run::{Phase, RunView},
 };
 use ralph_words::sufficient_raise;
@@ -44,12 +45,12 @@ pub fn estimate_ms(run: &RunView, now_ms: u64) -> Option<u64> {
 
 /// The limit that keeps a finished run from being continued by a message.
 pub fn used_up(run: &RunView) -> Option<LimitKind> {
-    run.limit_reached(run.end()?.at_ms)
+    run_limit_reached(run, run.end()?.at_ms)
 }
 
 /// The option that continues a finished run with a raised limit.
 pub fn more(run: &RunView) -> Option<[String; 2]> {
-    sufficient_raise(used_up(run)?, &run.settings.limits, run)
+    sufficient_raise(used_up(run)?, &run.settings.limits, &consumption(run, run.clock.now_ms))
 }
 
 #[cfg(test)]

@@ -144,7 +144,8 @@ fn open(model: &mut Model) {
     let is_late = subject.is_late();
     let needs_iteration = is_late && !subject.is_about_tests();
     if let Some(limit) = used_up(&model.run).filter(|_| needs_iteration) {
-        return model.ui.toast(Tone::Note, used_up_in_words(limit), model.now_ms);
+        let used_up = used_up_in_words(limit, &model.run);
+        return model.ui.toast(Tone::Note, used_up, model.now_ms);
     }
     // The user opened the box, so keys count at once.
     model.ui.mode = InputMode::Answering(AnswerBox {

@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 
 use ralph_core::{
-    event::{BreakerState, SessionMode, Usage},
+    event::{BreakerState, LimitKind, SessionMode},
+    limits::{LIMITS, consumption, limits_now},
     run::{GoalState, GoalStatus},
 };
 use ralph_policy::settings::format_duration;
 use ralph_text::one_line;
-use ralph_words::{breaker_in_words, cost_in_words, counted, goal_in_words, short_count, short_duration};
+use ralph_words::{breaker_in_words, counted, goal_in_words, limit_use_in_words, short_duration};
 use ratatui::layout::Rect;
 
 use crate::tui::{
@@ -157,108 +158,36 @@ fn bar(share: Option<f64>, x: u16, y: u16, end: u16, pen: &mut Pen<'_>) -> u16 {
     pen.role(x, y, end, &glyphs.rest.repeat(BAR_COLS - full), TextRole::GaugeRest)
 }
 
-#[allow(clippy::cast_precision_loss)]
+/// The limits with their usage, and the time of the iteration.
 fn lines(model: &Model) -> Vec<LimitLine> {
     let run = &model.run;
-    let limits = &run.settings.limits;
-    let share = |used: u64, limit: Option<u64>| limit.map(|limit| used as f64 / limit.max(1) as f64);
-    let of = |used: String, limit: Option<String>| match limit {
-        Some(limit) => format!("{used} of {limit}"),
-        None => used,
-    };
-    let iterations = u64::from(run.iterations.number);
-    let elapsed_ms = run.elapsed_ms(model.now_ms);
-    let since_ms = run
-        .phase
-        .running_since_ms()
-        .map(|since| model.now_ms.saturating_sub(since));
-    let tokens = run.usage.tokens();
-    let calls = run.clock.calls_within_hour(model.now_ms) as u64;
-    let duration = |limit: Option<u64>| limit.map(format_duration);
-    let mut lines = vec![
-        LimitLine {
-            name: "iterations",
-            text: of(iterations.to_string(), limits.max_iterations.map(|max| max.to_string())),
-            share: share(iterations, limits.max_iterations.map(u64::from)),
-        },
-        LimitLine {
-            name: "time",
-            text: of(short_duration(elapsed_ms), duration(limits.max_time_ms)),
-            share: share(elapsed_ms, limits.max_time_ms),
-        },
-        LimitLine {
-            name: "this iteration",
-            text: of(
-                since_ms.map_or_else(|| "-".to_owned(), short_duration),
-                duration(limits.iteration_timeout_ms),
-            ),
-            share: share(since_ms.unwrap_or(0), limits.iteration_timeout_ms),
-        },
-        LimitLine {
-            name: "cost",
-            text: of(
-                cost_in_words(&run.usage).unwrap_or_else(|| "not reported".to_owned()),
-                limits.max_cost_usd.map(|max| format!("${max}")),
-            ),
-            share: limits.max_cost_usd.map(|max| run.usage.cost_usd.unwrap_or(0.0) / max),
-        },
-        LimitLine {
-            name: "tokens",
-            text: of(
-                tokens.map_or_else(|| "not reported".to_owned(), |tokens| in_and_out(tokens, &run.usage)),
-                limits.max_tokens.map(short_count),
-            ),
-            share: share(tokens.unwrap_or(0), limits.max_tokens),
-        },
-        LimitLine {
-            name: "calls per hour",
-            text: of(calls.to_string(), limits.calls_per_hour.map(|max| max.to_string())),
-            share: share(calls, limits.calls_per_hour.map(u64::from)),
-        },
-    ];
-    let (work, per_task) = (run.current_work().unwrap_or_default(), &limits.per_task);
-    if let Some(max) = per_task.max_iterations {
-        let counted = u64::from(work.counted);
+    let (limits, used) = (limits_now(run), consumption(run, model.now_ms));
+    let mut lines = Vec::new();
+    for row in LIMITS.iter().filter(|row| row.is_shown(&limits)) {
+        let unused = row.max(&limits).map(|_| 0.0);
         lines.push(LimitLine {
-            name: "task's iterations",
-            text: of(counted.to_string(), Some(max.to_string())),
-            share: share(counted, Some(u64::from(max))),
+            name: row.name,
+            text: limit_use_in_words(row, &limits, &used),
+            share: row.share(&limits, &used).or(unused),
         });
+        if row.kind == LimitKind::MaxTime {
+            lines.push(this_iteration(model));
+        }
     }
-    let per_day = run.spending.limits_today(&limits.per_day);
-    let today = run.spending.today();
-    lines.extend(cost_of("task's cost", &work.usage, per_task.max_cost_usd));
-    lines.extend(tokens_of("task's tokens", &work.usage, per_task.max_tokens));
-    lines.extend(cost_of("today's cost", &today, per_day.max_cost_usd));
-    lines.extend(tokens_of("today's tokens", &today, per_day.max_tokens));
     lines
 }
 
-fn cost_of(name: &'static str, usage: &Usage, max: Option<f64>) -> Option<LimitLine> {
-    let max = max?;
-    let used = cost_in_words(usage).unwrap_or_else(|| "not reported".to_owned());
-    Some(LimitLine {
-        name,
-        text: format!("{used} of ${max}"),
-        share: Some(usage.cost_usd.unwrap_or(0.0) / max),
-    })
-}
-
 #[allow(clippy::cast_precision_loss)]
-fn tokens_of(name: &'static str, usage: &Usage, max: Option<u64>) -> Option<LimitLine> {
-    let (tokens, max) = (usage.tokens(), max?);
-    let used = tokens.map_or_else(|| "not reported".to_owned(), short_count);
-    Some(LimitLine {
-        name,
-        text: format!("{used} of {}", short_count(max)),
-        share: Some(tokens.unwrap_or(0) as f64 / max.max(1) as f64),
-    })
-}
-
-fn in_and_out(tokens: u64, usage: &Usage) -> String {
-    let side = |tokens: Option<u64>| short_count(tokens.unwrap_or(0));
-    let (input, output) = (side(usage.input_tokens), side(usage.output_tokens));
-    format!("{} ({input} in, {output} out)", short_count(tokens))
+fn this_iteration(model: &Model) -> LimitLine {
+    let since_ms = model.run.phase.running_since_ms();
+    let since_ms = since_ms.map(|since_ms| model.now_ms.saturating_sub(since_ms));
+    let max_ms = model.run.settings.limits.iteration_timeout_ms;
+    let used = since_ms.map_or_else(|| "-".to_owned(), short_duration);
+    LimitLine {
+        name: "this iteration",
+        text: max_ms.map_or(used.clone(), |max_ms| format!("{used} of {}", format_duration(max_ms))),
+        share: max_ms.map(|max_ms| since_ms.unwrap_or(0) as f64 / max_ms.max(1) as f64),
+    }
 }
 
 fn settings(model: &Model) -> Vec<(&'static str, String)> {

@@ -435,7 +435,7 @@ fn a_run_that_ended_at_a_limit_is_continued_with_more_after_a_question_where_it_
     let mut elsewhere = over();
     assert_eq!(press(&mut elsewhere, "r"), []);
     let said = elsewhere.ui.toast.expect("why not").text;
-    assert!(said.contains("`ralph continue --iterations 10`"), "{said}");
+    assert!(said.contains("`ralph continue --iterations 3`"), "{said}");
 
     let mut model = over();
     model.ui.continues = true;

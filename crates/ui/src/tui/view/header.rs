@@ -5,6 +5,7 @@
 
 use ralph_core::{
     event::{BreakerState, ChannelKind, EndKind, PermissionMode, Proof, StopReason},
+    limits::{LIMITS, LimitScope, LimitUnit, consumption, limits_now},
     run::{GoalState, GoalStatus, Phase, RunView, SandboxState},
 };
 use ralph_text::one_line;
@@ -276,38 +277,34 @@ fn cost(model: &Model) -> Option<HeaderFact> {
     Some(HeaderFact::new(60, text, role))
 }
 
-/// Usage of the limits per task and per day.
+/// Usage of the limits on cost and tokens per task and per day.
 fn budgets(model: &Model) -> Vec<HeaderFact> {
-    let run = &model.run;
-    let limits = &run.settings.limits;
-    let of_day = run.spending.limits_today(&limits.per_day);
-    let of_task = run.current_work().map(|work| {
-        let per_task = &limits.per_task;
-        ("task", work.usage, per_task.max_cost_usd, per_task.max_tokens)
-    });
-    let today = ("today", run.spending.today(), of_day.max_cost_usd, of_day.max_tokens);
-    let mut facts = Vec::new();
-    for (name, usage, max_cost_usd, max_tokens) in of_task.into_iter().chain([today]) {
-        let mut add = |text: String, share: f64| {
-            let role = if share >= 0.75 { TextRole::Wait } else { TextRole::Plain };
-            facts.push(HeaderFact::new(58, text, role));
+    let (limits, used) = (limits_now(&model.run), consumption(&model.run, model.now_ms));
+    let facts = LIMITS.iter().filter_map(|row| {
+        let name = match row.scope {
+            LimitScope::Task if used.task.is_some() => "task",
+            LimitScope::Day => "today",
+            LimitScope::Run | LimitScope::Task | LimitScope::Hour => return None,
         };
-        if let Some(max) = max_cost_usd {
-            let cost = usage.cost_usd.unwrap_or(0.0);
-            let shown = cost_in_words(&usage).unwrap_or_else(|| "$0.00".to_owned());
-            add(format!("{name} {shown}/${max}"), cost / max);
-        }
-        if let Some(max) = max_tokens {
-            let tokens = usage.tokens().unwrap_or(0);
-            #[allow(clippy::cast_precision_loss)]
-            let share = tokens as f64 / max.max(1) as f64;
-            add(
-                format!("{name} {}/{} tokens", short_count(tokens), short_count(max)),
-                share,
-            );
-        }
-    }
-    facts
+        let (usage, max) = (row.usage(&used), row.max(&limits)?);
+        let text = match row.unit {
+            LimitUnit::Dollars => {
+                let shown = cost_in_words(&usage).unwrap_or_else(|| "$0.00".to_owned());
+                format!("{name} {shown}/${max}")
+            }
+            LimitUnit::Tokens => {
+                // The limit is a whole number.
+                #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+                let max = short_count(max as u64);
+                format!("{name} {}/{max} tokens", short_count(usage.tokens().unwrap_or(0)))
+            }
+            LimitUnit::Count | LimitUnit::Milliseconds => return None,
+        };
+        let is_near = row.share(&limits, &used).is_some_and(|share| share >= 0.75);
+        let role = if is_near { TextRole::Wait } else { TextRole::Plain };
+        Some(HeaderFact::new(58, text, role))
+    });
+    facts.collect()
 }
 
 /// Goals that failed at the last check.

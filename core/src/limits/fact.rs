@@ -1,8 +1,8 @@
-//! Limits of a run: in total, per task, and per day together with the other runs of the project.
+//! The values of the limits.
 
 use serde::{Deserialize, Serialize};
 
-use super::{LimitKind, Usage};
+use crate::event::Usage;
 
 /// Limits of a run; `None` is unlimited.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -99,63 +99,25 @@ impl Limits {
     /// Returns these limits with the user's changes applied.
     #[must_use]
     pub fn with(&self, new: &NewLimits) -> Self {
-        let mut limits = self.clone();
-        limits.max_iterations = new.max_iterations.or(limits.max_iterations);
-        limits.max_time_ms = new.max_time_ms.or(limits.max_time_ms);
-        limits.max_cost_usd = new.max_cost_usd.or(limits.max_cost_usd);
-        limits.max_tokens = new.max_tokens.or(limits.max_tokens);
-        limits
-    }
-
-    /// The limit that forbids another iteration; `None` if another may start.
-    pub fn reached(&self, iterations: u32, elapsed_ms: u64, usage: &Usage) -> Option<LimitKind> {
-        if self.max_iterations.is_some_and(|max| iterations >= max) {
-            return Some(LimitKind::MaxIterations);
+        let NewLimits {
+            max_iterations,
+            max_time_ms,
+            max_cost_usd,
+            max_tokens,
+        } = *new;
+        Self {
+            max_iterations: max_iterations.or(self.max_iterations),
+            max_time_ms: max_time_ms.or(self.max_time_ms),
+            max_cost_usd: max_cost_usd.or(self.max_cost_usd),
+            max_tokens: max_tokens.or(self.max_tokens),
+            ..self.clone()
         }
-        if self.max_time_ms.is_some_and(|max_ms| elapsed_ms >= max_ms) {
-            return Some(LimitKind::MaxTime);
-        }
-        self.spent(usage)
-    }
-
-    /// The limit on cost or tokens that is reached.
-    pub fn spent(&self, usage: &Usage) -> Option<LimitKind> {
-        match exceeded(self.max_cost_usd, self.max_tokens, usage)? {
-            Spendable::Cost => Some(LimitKind::MaxCost),
-            Spendable::Tokens => Some(LimitKind::MaxTokens),
-        }
-    }
-
-    /// Whether any limit is on cost.
-    pub fn bound_cost(&self) -> bool {
-        self.max_cost_usd.is_some() || self.per_task.max_cost_usd.is_some() || self.per_day.max_cost_usd.is_some()
-    }
-
-    /// Whether any limit is on tokens.
-    pub fn bound_tokens(&self) -> bool {
-        self.max_tokens.is_some() || self.per_task.max_tokens.is_some() || self.per_day.max_tokens.is_some()
     }
 }
 
 impl TaskLimits {
     pub fn is_none(&self) -> bool {
         *self == Self::default()
-    }
-
-    /// The limit that forbids another iteration on a task.
-    pub fn reached(&self, iterations: u32, usage: &Usage) -> Option<LimitKind> {
-        if self.max_iterations.is_some_and(|max| iterations >= max) {
-            return Some(LimitKind::TaskIterations);
-        }
-        self.spent(usage)
-    }
-
-    /// The limit on cost or tokens that is reached.
-    pub fn spent(&self, usage: &Usage) -> Option<LimitKind> {
-        match exceeded(self.max_cost_usd, self.max_tokens, usage)? {
-            Spendable::Cost => Some(LimitKind::TaskCost),
-            Spendable::Tokens => Some(LimitKind::TaskTokens),
-        }
     }
 }
 
@@ -186,33 +148,6 @@ impl DayLimits {
         let cost = cost as u32;
         cost.max(u32::try_from(tokens).unwrap_or(u32::MAX))
     }
-
-    /// The limit that is reached.
-    pub fn spent(&self, usage: &Usage) -> Option<LimitKind> {
-        match exceeded(self.max_cost_usd, self.max_tokens, usage)? {
-            Spendable::Cost => Some(LimitKind::DayCost),
-            Spendable::Tokens => Some(LimitKind::DayTokens),
-        }
-    }
-}
-
-/// The spendings that agents report and limits apply to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Spendable {
-    Cost,
-    Tokens,
-}
-
-/// The limit that the usage reaches, cost first. Unreported cost reaches no limit.
-fn exceeded(max_cost_usd: Option<f64>, max_tokens: Option<u64>, usage: &Usage) -> Option<Spendable> {
-    if let (Some(max), Some(cost)) = (max_cost_usd, usage.cost_usd)
-        && cost >= max
-    {
-        return Some(Spendable::Cost);
-    }
-    max_tokens
-        .is_some_and(|max| usage.tokens().unwrap_or(0) >= max)
-        .then_some(Spendable::Tokens)
 }
 
 #[cfg(test)]
@@ -227,84 +162,6 @@ mod tests {
         cost_usd: Some(1.0),
         estimated: false,
     };
-
-    #[test]
-    fn a_run_may_start_another_iteration_until_a_limit_is_reached() {
-        let limits = Limits {
-            max_iterations: Some(5),
-            max_time_ms: Some(1_000),
-            ..Limits::default()
-        };
-        let cheap = Limits {
-            max_cost_usd: Some(1.0),
-            ..limits.clone()
-        };
-        let terse = Limits {
-            max_tokens: Some(100),
-            ..limits.clone()
-        };
-        for (limits, iterations, elapsed_ms, reached) in [
-            (&limits, 4, 999, None),
-            (&limits, 5, 999, Some(LimitKind::MaxIterations)),
-            (&limits, 4, 1_000, Some(LimitKind::MaxTime)),
-            (&cheap, 4, 999, Some(LimitKind::MaxCost)),
-            (&terse, 4, 999, Some(LimitKind::MaxTokens)),
-            (&Limits::default(), u32::MAX, u64::MAX, None),
-        ] {
-            assert_eq!(limits.reached(iterations, elapsed_ms, &USED), reached, "{limits:?}");
-        }
-    }
-
-    #[test]
-    fn limits_of_the_run_a_task_or_a_day_bound_cost_and_tokens() {
-        let of_task = |per_task| Limits {
-            per_task,
-            ..Limits::default()
-        };
-        let of_day = |per_day| Limits {
-            per_day,
-            ..Limits::default()
-        };
-        let (max_cost_usd, max_tokens) = (Some(1.0), Some(1));
-        let unlimited = (Limits::default(), false, false);
-        let on_cost = [
-            Limits {
-                max_cost_usd,
-                ..Limits::default()
-            },
-            of_task(TaskLimits {
-                max_cost_usd,
-                ..TaskLimits::default()
-            }),
-            of_day(DayLimits {
-                max_cost_usd,
-                ..DayLimits::default()
-            }),
-        ];
-        let on_tokens = [
-            Limits {
-                max_tokens,
-                ..Limits::default()
-            },
-            of_task(TaskLimits {
-                max_tokens,
-                ..TaskLimits::default()
-            }),
-            of_day(DayLimits {
-                max_tokens,
-                ..DayLimits::default()
-            }),
-        ];
-        let on_cost = on_cost.map(|limits| (limits, true, false));
-        let on_tokens = on_tokens.map(|limits| (limits, false, true));
-        for (limits, cost, tokens) in on_cost.into_iter().chain(on_tokens).chain([unlimited]) {
-            assert_eq!(
-                (limits.bound_cost(), limits.bound_tokens()),
-                (cost, tokens),
-                "{limits:?}"
-            );
-        }
-    }
 
     #[test]
     fn a_daily_limit_is_used_up_as_often_as_the_usage_holds_it() {

@@ -1,0 +1,14 @@
+//! Limits of a run: in total, for each task, and for each day and hour together with the other runs of the project.
+//!
+//! [`LIMITS`] is the only list of them. Whoever shows, checks, warns of or raises limits reads its rows, so a new limit
+//! is a row, its field in [`Limits`] and its setting.
+
+mod fact;
+mod rows;
+mod rule;
+
+pub use fact::{DayLimits, Limits, NewLimits, OnDayLimit, SizeLimit, TaskLimits};
+pub use rows::{
+    Consumption, LIMITS, LimitKind, LimitRow, LimitScope, LimitUnit, TaskConsumption, TurnEnd, by_precedence, reached,
+};
+pub use rule::{consumption, consumption_at, day_limit_reached, limits_now, run_limit_reached};
