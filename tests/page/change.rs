@@ -26,9 +26,9 @@ fn limits_agent_and_permission_mode_of_a_run_are_changed_in_dialogs() {
     phone.clicks("Change…");
     phone.clicks("Limits");
     phone.sees("The new limit counts from the beginning of the run.");
-    phone.clicks("22 iterations");
+    phone.clicks("24 iterations");
     phone.clicks("Plan");
-    phone.sees("1 of 22");
+    phone.sees("1 of 24");
 
     phone.clicks("Change…");
     phone.clicks("Agent or model");

@@ -45,7 +45,7 @@ fn a_run_is_started_by_its_user_alone_and_outlives_the_server_that_started_it() 
     assert!(adapters.iter().any(|adapter| adapter["id"] == "script"), "{offers}");
 
     let wish = |plan: &str, adapter: &str| {
-        let settings = json!({"adapter": adapter, "maxIterations": 3});
+        let settings = json!({"adapter": adapter, "limits": {"maxIterations": "3"}});
         json!({"project": project, "plan": plan, "settings": settings})
     };
     let looks = sandbox.ralph(["token", "--web", "--read-only"]).run(SOON);

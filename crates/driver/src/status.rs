@@ -7,16 +7,17 @@ use ralph_core::{
         Answer, AnswerPlace, BackgroundCommand, BackgroundRefusal, Event, Notice, RequestedBy, Requester, RunId,
         SteeringKind, StopRequest, UserCommand,
     },
+    limits::{LIMITS, LimitUnit, consumption, limits_now},
     machine::{Input, LoopState, late_answer, read_answer},
     run::{Phase, RunView},
 };
-use ralph_state::control::{ClientRole, ControlReply, ControlRequest, Quiet, RunStatus};
+use ralph_state::control::{ClientRole, ControlReply, ControlRequest, LimitUse, ProposedLimit, Quiet, RunStatus};
 use ralph_text::one_line;
 use ralph_words::{
     ToolRefusal, agent_command_in_words, background_refusal_in_words, closed_in_words, command_refusal_in_words,
-    late_answer_in_words, mode_in_words, mode_word, new_limits_in_words, no_answer_in_words, phase_in_words,
-    scope_in_words, task_set_aside_in_words, task_taken_back_in_words, tests_confirmed_in_words, tool_refusal_in_words,
-    worker_in_words,
+    late_answer_in_words, limit_raise, mode_in_words, mode_word, new_limits_in_words, no_answer_in_words,
+    phase_in_words, scope_in_words, task_set_aside_in_words, task_taken_back_in_words, tests_confirmed_in_words,
+    tool_refusal_in_words, worker_in_words,
 };
 
 use super::{
@@ -42,13 +43,36 @@ pub fn status_of(view: &RunView, pid: u32, quiet: Option<Quiet>) -> RunStatus {
         totals: view.totals(),
         quiet,
         listen: None,
+        limits: Vec::new(),
         view: None,
     }
 }
 
-/// As [`status_of`], with the view.
+/// The limits of the run with what is used of them at its last record: those of the run and of the hour, and the others
+/// that are set.
+fn limits_used(view: &RunView) -> Vec<LimitUse> {
+    let (limits, used) = (limits_now(view), consumption(view, view.clock.now_ms));
+    let shown = LIMITS.iter().filter(|row| row.is_shown(&limits));
+    let each = shown.map(|row| LimitUse {
+        limit: row.kind,
+        name: row.name.to_owned(),
+        unit: row.unit,
+        used: row.used(&used),
+        estimated: row.unit == LimitUnit::Dollars && row.usage(&used).estimated,
+        max: row.max(&limits),
+        raise: limit_raise(row, &limits, &used).map(|raise| ProposedLimit {
+            words: raise.words,
+            limits: raise.limits,
+            settings: [(row.name_of_setting().to_owned(), raise.value)].into(),
+        }),
+    });
+    each.collect()
+}
+
+/// As [`status_of`], with the limits and the view.
 pub fn whole_status(view: RunView, pid: u32, quiet: Option<Quiet>) -> RunStatus {
     let mut status = status_of(&view, pid, quiet);
+    status.limits = limits_used(&view);
     status.view = Some(Box::new(view));
     status
 }

@@ -5,6 +5,7 @@
 //! names a listed project, plans inside of it, and values that stay values of their options.
 
 use std::{
+    collections::BTreeMap,
     ffi::OsString,
     fs, io,
     path::{Component, Path, PathBuf},
@@ -20,7 +21,10 @@ use axum::{
     },
     http::StatusCode,
 };
-use ralph_core::event::RunId;
+use ralph_core::{
+    event::RunId,
+    limits::{LIMITS, LimitUnit},
+};
 use ralph_many::batches_in;
 use ralph_plan::PlanKind;
 use ralph_review::Projects;
@@ -115,10 +119,22 @@ struct PlanOffer {
     default: bool,
 }
 
+/// A limit that a run can be started with.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct LimitOffer {
+    /// Its name among the settings of a start.
+    setting: &'static str,
+    /// Such as `iterations`.
+    name: &'static str,
+    unit: LimitUnit,
+}
+
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct StartOffers {
     plans: Vec<PlanOffer>,
+    limits: Vec<LimitOffer>,
     agents: AgentOffers,
 }
 
@@ -163,7 +179,7 @@ struct StartBatch {
     settings: StartSettings,
 }
 
-/// Settings of a run, which override those of its project. Each is the option of the command line with its name.
+/// Settings of a run, which override those of its project. Each becomes an option of the command line.
 #[derive(Debug, Default, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -172,15 +188,9 @@ struct StartSettings {
     adapter: Option<String>,
     #[serde(default)]
     model: Option<String>,
+    /// Limits by the names that the answer of `GET /start` has, with values as options take them: `20`, `2h`.
     #[serde(default)]
-    max_iterations: Option<u32>,
-    /// Such as `90s`, `10m` or `8h`.
-    #[serde(default)]
-    max_time: Option<String>,
-    #[serde(default)]
-    max_cost_usd: Option<f64>,
-    #[serde(default)]
-    max_tokens: Option<u64>,
+    limits: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -215,7 +225,17 @@ async fn offers(
         let paths = starts.project(&project)?;
         let agents = (starts.agents)(&paths).map_err(ApiProblem::conflict)?;
         let plans = plans_of(paths.project());
-        Ok(Json(StartOffers { plans, agents }))
+        let limits = LIMITS.iter().filter(|row| row.can_be_changed());
+        let limits = limits.map(|row| LimitOffer {
+            setting: row.name_of_setting(),
+            name: row.name,
+            unit: row.unit,
+        });
+        Ok(Json(StartOffers {
+            plans,
+            limits: limits.collect(),
+            agents,
+        }))
     });
     offered.await.map_err(|error| ApiProblem::failed(error.to_string()))?
 }
@@ -371,24 +391,24 @@ fn unprocessable(why: String) -> ApiProblem {
 
 /// The options for the settings. Each is one argument with its value, so that no value is taken for an option.
 fn options(settings: &StartSettings) -> HttpResult<Vec<String>> {
-    let StartSettings {
-        adapter,
-        model,
-        max_iterations,
-        max_time,
-        max_cost_usd,
-        max_tokens,
-    } = settings;
-    let all = [
-        ("adapter", adapter.clone()),
-        ("model", model.clone()),
-        ("max-iterations", max_iterations.map(|most| most.to_string())),
-        ("max-time", max_time.clone()),
-        ("max-cost-usd", max_cost_usd.map(|most| most.to_string())),
-        ("max-tokens", max_tokens.map(|most| most.to_string())),
-    ];
-    let given = all.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    let named = [("adapter", &settings.adapter), ("model", &settings.model)];
+    let named = named
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value.as_ref()?)));
+    let mut given: Vec<(&str, &String)> = named.collect();
+    for (setting, value) in &settings.limits {
+        let mut rows = LIMITS.iter().filter(|row| row.can_be_changed());
+        let row = rows.find(|row| row.name_of_setting() == setting);
+        let row = row.ok_or_else(|| {
+            unprocessable(format!(
+                "`{}` is no limit of a run; GET /start lists them",
+                one_line(setting)
+            ))
+        })?;
+        given.push((row.flag.trim_start_matches("--"), value));
+    }
     given
+        .into_iter()
         .map(|(name, value)| match value.contains(char::is_control) {
             false => Ok(format!("--{name}={value}")),
             true => Err(unprocessable(format!("`{name}` has a control character in it"))),
@@ -525,13 +545,18 @@ mod tests {
     fn no_value_is_taken_for_an_option() {
         let settings = StartSettings {
             adapter: Some("--foreground".to_owned()),
-            max_cost_usd: Some(2.5),
+            limits: BTreeMap::from([("maxCostUsd".to_owned(), "2.5".to_owned())]),
             ..StartSettings::default()
         };
         assert_eq!(
             options(&settings).unwrap(),
             ["--adapter=--foreground", "--max-cost-usd=2.5"]
         );
+        let settings = StartSettings {
+            limits: BTreeMap::from([("foreground".to_owned(), "1".to_owned())]),
+            ..StartSettings::default()
+        };
+        assert!(options(&settings).is_err(), "no limit");
         let settings = StartSettings {
             model: Some("a\nb".to_owned()),
             ..StartSettings::default()

@@ -3,7 +3,7 @@
 import { now } from "./api.js";
 import { ICON, h, sentence, toast, whenChanged, fill } from "./dom.js";
 import { mood } from "./mood.js";
-import { basename, clock, counted, duration, plain, ticking, usage } from "./words.js";
+import { basename, clock, counted, plain, ticking, usage } from "./words.js";
 
 // What holds the run's agents.
 const SANDBOX = { on: "sandbox", strict: "sandbox: strict", unconfined: "UNCONFINED" };
@@ -200,7 +200,7 @@ async function change(run) {
   const mode = run.view.permissions.mode ?? permissionMode;
   const changes = { limits: raiseLimit, worker: chooseWorker, mode: () => chooseMode(run, mode) };
   const chosen = await choose("What do you want to change?", "The change counts until the run is resumed.", [
-    { label: "Limits", hint: "Iterations, time, cost, tokens", value: "limits" },
+    { label: "Limits", hint: raises(run).map(({ name }) => name).join(", "), value: "limits" },
     { label: "Agent or model", hint: named(adapter, run.view.model ?? model), value: "worker" },
     // In the mode `auto`, agents are started so that they ask for nothing.
     mode && mode !== "auto" && { label: "Permission mode", hint: mode, value: "mode" },
@@ -215,31 +215,28 @@ async function chooseMode(run, mode) {
   if (chosen) await run.command({ type: "set-permission-mode", mode: chosen });
 }
 
-// Proposes a higher one for each limit of the run, and returns what is chosen.
+// The higher limits that the server proposes.
+function raises(run) {
+  return run.status.limits.filter(({ raise }) => raise);
+}
+
+// Returns the higher limit that is chosen.
 async function chooseLimit(run) {
-  const { limits } = run.view.settings;
-  const ways = [
-    limits.maxIterations && { label: counted(limits.maxIterations + 10, "iteration"), limits: { maxIterations: limits.maxIterations + 10 } },
-    limits.maxTimeMs && { label: duration(limits.maxTimeMs * 2), limits: { maxTimeMs: limits.maxTimeMs * 2 } },
-    limits.maxCostUsd && { label: `$${(limits.maxCostUsd * 2).toFixed(2)}`, limits: { maxCostUsd: limits.maxCostUsd * 2 } },
-    limits.maxTokens && { label: `${(limits.maxTokens * 2).toLocaleString("en")} tokens`, limits: { maxTokens: limits.maxTokens * 2 } },
-  ].filter(Boolean);
-  const chosen = await choose("Raise a limit?", "The new limit counts from the beginning of the run.", ways.map(({ label }, at) => ({ label, value: String(at) })));
-  return chosen && ways[chosen].limits;
+  const ways = raises(run).map(({ raise }) => raise);
+  const chosen = await choose("Raise a limit?", "The new limit counts from the beginning of the run.", ways.map(({ words }, at) => ({ label: words, value: String(at) })));
+  return chosen && ways[chosen];
 }
 
 async function raiseLimit(run) {
-  const limits = await chooseLimit(run);
-  if (limits) await run.command({ type: "set-limits", limits });
+  const raise = await chooseLimit(run);
+  if (raise) await run.command({ type: "set-limits", limits: raise.limits });
 }
 
 // A run that has reached a limit would end at once with the same.
 async function continueRun(run) {
   if (run.view.phase.end?.reason.type !== "limit-reached") return run.continueRun({});
-  const limits = await chooseLimit(run);
-  if (!limits) return;
-  const { maxTimeMs, ...others } = limits;
-  await run.continueRun({ ...others, ...(maxTimeMs && { maxTime: `${Math.ceil(maxTimeMs / 1000)}s` }) });
+  const raise = await chooseLimit(run);
+  if (raise) await run.continueRun({ limits: raise.settings });
 }
 
 // Gives the next iterations to another of the agents and models that the settings name.

@@ -3,7 +3,7 @@
 import { now } from "./api.js";
 import { fill, h, whenChanged } from "./dom.js";
 import { planEditor } from "./editor.js";
-import { counted, duration, mark, money, short } from "./words.js";
+import { duration, mark, money, short } from "./words.js";
 
 export function planPane(run) {
   const tasks = h("div", { class: "sections" });
@@ -148,51 +148,20 @@ function messageRow(run, { id, kind, text }) {
     run.act("Withdraw", { class: "small", "data-key": `withdraw-${id}`, "aria-label": `Withdraw message ${id}` }, () => run.command({ type: "withdraw", id })));
 }
 
-function limitRows({ view, connection }) {
-  const { limits } = view.settings;
-  const { usage } = view;
+const FIGURES = { count: String, milliseconds: duration, dollars: money, tokens: short };
+
+// The figures are of the last record; only the time of a run that goes on is counted here.
+function limitRows({ status, view, connection }) {
   const until = view.phase.end?.atMs ?? (connection === "over" ? view.clock.nowMs : now());
-  const elapsed = Math.max(0, until - view.clock.startedMs);
-  const hour = view.clock.startsMs.filter((start) => start > until - 3_600_000).length;
-  const tokens = usage.inputTokens == null && usage.outputTokens == null ? undefined : (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0);
+  const since = Math.max(0, until - view.clock.nowMs);
   const limited = Object.entries(view.limited).filter(([, untilMs]) => untilMs > now());
   return [
-    row("Iterations", view.iterations.counted, limits.maxIterations, String),
-    row("Time", elapsed, limits.maxTimeMs, duration),
-    row("Tokens", tokens, limits.maxTokens, short),
-    row("Cost", usage.costUsd ?? undefined, limits.maxCostUsd, money, mark(usage)),
-    budgetRows(view),
-    limits.callsPerHour && row("This hour", hour, limits.callsPerHour, (count) => counted(count, "call")),
+    status.limits.map(({ name, unit, used, estimated, max }) => {
+      const figure = unit === "count" ? used ?? 0 : unit === "milliseconds" ? (used ?? 0) + since : used;
+      return row(name.charAt(0).toUpperCase() + name.slice(1), figure, max, FIGURES[unit], mark({ estimated }));
+    }),
     limited.map(([adapter, untilMs]) => h("p", { class: "warn" }, `${adapter} is limited for another ${duration(untilMs - now())}`)),
   ];
-}
-
-// What is used of the limits on the task that is worked on, and on the day.
-function budgetRows({ settings: { limits }, spending, iterations, plan }) {
-  const { perTask, perDay } = limits;
-  const latest = iterations.rows.kept.at(-1)?.task;
-  const task = iterations.work[latest ?? plan.tasks.find((task) => !task.done)?.text];
-  const today = sum(spending.quarters.filter((spent) => spent.fromMs >= (spending.day?.fromMs ?? 0)).map((spent) => spent.usage));
-  const times = spending.extra + 1;
-  return [
-    perTask?.maxIterations && row("Iterations on the task", task?.counted ?? 0, perTask.maxIterations, String),
-    perTask?.maxCostUsd && row("Cost of the task", task?.usage.costUsd ?? undefined, perTask.maxCostUsd, money, mark(task?.usage)),
-    perTask?.maxTokens && row("Tokens of the task", tokensOf(task?.usage), perTask.maxTokens, short),
-    perDay?.maxCostUsd && row("Cost today", today.costUsd ?? undefined, perDay.maxCostUsd * times, money, mark(today)),
-    perDay?.maxTokens && row("Tokens today", tokensOf(today), perDay.maxTokens * times, short),
-  ];
-}
-
-const tokensOf = (usage) => (usage?.inputTokens == null && usage?.outputTokens == null ? undefined : (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0));
-
-function sum(usages) {
-  const total = {};
-  for (const usage of usages) {
-    for (const [name, value] of Object.entries(usage)) {
-      if (value != null) total[name] = (total[name] ?? 0) + value;
-    }
-  }
-  return total;
 }
 
 function row(label, used, most, words, mark = "") {

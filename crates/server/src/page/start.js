@@ -22,7 +22,7 @@ export function startArea(project, askForToken) {
   return element;
 }
 
-function startForm(project, { plans, agents }, askForToken) {
+function startForm(project, { plans, limits, agents }, askForToken) {
   const boxes = plans.map(({ path, done, open, default: isDefault }) => {
     const input = h("input", { type: "checkbox", name: "plan", value: path, checked: isDefault });
     return { input, path, element: h("label", { class: "choice" }, input, h("span", {}, path, h("small", {}, `${done} of ${counted(done + open, "task")} done`))) };
@@ -33,9 +33,12 @@ function startForm(project, { plans, agents }, askForToken) {
     agents.adapters.map(({ id, title, loggedIn }) => h("option", { value: id }, loggedIn ? title : `${title} (not logged in)`)));
   const input = (id, properties) => h("input", { id: `start-${id}`, autocomplete: "off", autocapitalize: "off", spellcheck: "false", ...properties });
   const model = input("model", { type: "text", placeholder: "the agent's own" });
-  const iterations = input("iterations", { type: "number", min: 1, placeholder: "as set" });
-  const time = input("time", { type: "text", placeholder: "as set, such as 2h" });
-  const cost = input("cost", { type: "number", min: 0, step: "any", placeholder: "as set" });
+  const limited = limits.map(({ setting, name, unit }) => {
+    const isCost = unit === "dollars";
+    const control = input(setting, unit === "milliseconds" ? { type: "text", placeholder: "as set, such as 2h" }
+      : { type: "number", min: isCost ? 0 : 1, step: isCost ? "any" : 1, placeholder: "as set" });
+    return { setting, control, label: `Most ${name}${isCost ? " in USD" : ""}` };
+  });
   const jobs = input("jobs", { type: "number", min: 1, max: 256, placeholder: "half of the cores" });
   const field = (label, control) => h("div", { class: "field" }, h("label", { for: control.id }, label), control);
   const together = field("Plans at a time", jobs);
@@ -52,7 +55,7 @@ function startForm(project, { plans, agents }, askForToken) {
     event.preventDefault();
     const settings = {
       adapter: adapter.value || undefined, model: model.value.trim() || undefined,
-      maxIterations: Number(iterations.value) || undefined, maxTime: time.value.trim() || undefined, maxCostUsd: Number(cost.value) || undefined,
+      limits: Object.fromEntries(limited.map(({ setting, control }) => [setting, control.value.trim()]).filter(([, value]) => value)),
     };
     const named = chosen();
     problem.textContent = "";
@@ -79,6 +82,6 @@ function startForm(project, { plans, agents }, askForToken) {
     h("fieldset", {}, h("legend", {}, "Plan", h("small", {}, "Several plans run side by side as a batch.")),
       boxes.length > 0 ? boxes.map((box) => box.element) : h("p", { class: "dim" }, sentence("This project has no plan with tasks. `ralph init` in it writes one."))),
     h("div", { class: "fields" }, field("Agent", adapter), field("Model", model),
-      field("Most iterations", iterations), field("Most time", time), field("Most cost in USD", cost), together),
+      limited.map(({ label, control }) => field(label, control)), together),
     problem, h("div", { class: "answers" }, button));
 }

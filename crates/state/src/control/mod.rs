@@ -10,8 +10,11 @@ pub mod frames;
 pub mod stream;
 mod tools;
 
+use std::collections::BTreeMap;
+
 use ralph_core::{
-    event::{BackgroundCommand, RunId, Totals, UserCommand},
+    event::{BackgroundCommand, LimitKind, NewLimits, RunId, Totals, UserCommand},
+    limits::LimitUnit,
     run::RunView,
 };
 use serde::{Deserialize, Serialize};
@@ -147,9 +150,48 @@ pub struct RunStatus {
     /// The address at which the run is served over TCP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub listen: Option<String>,
+    /// The limits, in the order in which they are shown; empty in the short form.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<LimitUse>,
     /// The view of the records; absent in the short form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub view: Option<Box<RunView>>,
+}
+
+/// A limit, with what was used of it at the time of the last record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct LimitUse {
+    pub limit: LimitKind,
+    /// Heads a line about it, such as `iterations`.
+    pub name: String,
+    /// The unit of `used` and `max`.
+    pub unit: LimitUnit,
+    /// Absent if the agent does not report it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used: Option<f64>,
+    /// Whether a part of what is used is computed, for example from prices in the settings.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub estimated: bool,
+    /// Absent without a limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max: Option<f64>,
+    /// Absent if the run can be given no other limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raise: Option<ProposedLimit>,
+}
+
+/// A higher limit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+pub struct ProposedLimit {
+    /// Such as `100 iterations`.
+    pub words: String,
+    /// The argument of the command `set-limits`.
+    pub limits: NewLimits,
+    /// The `limits` in the settings of a start: the name of the setting, with its value.
+    pub settings: BTreeMap<String, String>,
 }
 
 /// An agent that does nothing.
