@@ -99,7 +99,7 @@ fn the_user_gives_a_running_run_more_time_and_iterations_and_adds_a_limit_on_mon
                 max_iterations,
                 max_time_ms,
                 max_cost_usd,
-                max_tokens: None,
+                ..NewLimits::default()
             },
         },
         by: RequestedBy::User,
