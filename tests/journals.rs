@@ -137,8 +137,8 @@ fn status_for_programs_has_the_view_of_the_run() {
         let sandbox = left_behind(&fixture(name));
         let run = &sandbox.paths().run_ids()[0];
         let (records, _) = journal::read(&sandbox.paths().run(run).journal()).expect("a journal");
-        let mut status: Value = serde_json::from_str(&printed(&sandbox, &["status", "--json"])).expect("JSON");
-        let view: RunView = serde_json::from_value(status["view"].take()).expect("a view");
+        let status: Value = serde_json::from_str(&printed(&sandbox, &["status", "--json"])).expect("JSON");
+        let view: RunView = serde_json::from_str(&status["view"].to_string()).expect("a view");
         assert_eq!(view, RunView::of(&records), "{name}");
         assert_eq!(status["over"], view.is_over(), "{name}");
     }

@@ -6,7 +6,11 @@
 
 #![deny(unreachable_pub)]
 
+// What `ReadJson` derives names this crate.
+extern crate self as ralph_core;
+
 pub mod event;
+pub mod json;
 pub mod limits;
 pub mod machine;
 pub mod run;

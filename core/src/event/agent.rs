@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::{AskId, CancelReason, PermissionRequest, SessionId, SteeringId, Text, UsageWindow};
+use crate::json::ReadJson;
 
 /// A signal of an agent session, in order of occurrence. `Ended` comes exactly once, as the last one.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum AgentSignal {
@@ -214,7 +215,7 @@ pub struct Problem {
 }
 
 /// A problem that ralph itself found in a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Finding {
@@ -251,7 +252,7 @@ impl Problem {
 }
 
 /// Why a session failed; the kind decides what the loop does about it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum ProblemKind {
@@ -336,7 +337,7 @@ impl ProblemKind {
 }
 
 /// How a process ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Exit {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::{AskId, Decider, GuardedChange, List, Offer, PermissionRequest, Question, TestsChange, ToolKind};
+use crate::json::ReadJson;
 
 /// A question to the user.
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
@@ -70,7 +71,7 @@ pub struct Answered {
 
 /// The answer to a question.
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum AskVerdict {
     Allowed,

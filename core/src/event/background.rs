@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Decider, Decision, ExceededCeiling, Exit, Tail, Text};
+use crate::json::ReadJson;
 
 /// Maximum size of a background task's command, in bytes. Commands are never cut.
 pub const BACKGROUND_COMMAND_CAP_BYTES: usize = 4 * 1024;
@@ -20,7 +21,7 @@ pub enum Requester {
 }
 
 /// How a background task ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum BackgroundEnd {

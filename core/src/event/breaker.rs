@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{GoalFailure, Text};
+use crate::json::ReadJson;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
@@ -16,7 +17,7 @@ pub enum BreakerState {
 }
 
 /// Why the breaker changes or keeps its state.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum BreakerCause {

@@ -1,11 +1,12 @@
 //! The agent's calls of ralph's own tools.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{CommentAnswer, List, Missing, REASONS, Text};
+use crate::json::ReadJson;
 
 /// A call of one of ralph's tools that has an effect beyond its reply.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum AgentCall {

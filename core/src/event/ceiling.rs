@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{List, Text};
+use crate::json::ReadJson;
 
 /// A limit that a tree of processes exceeded, so that all of them were killed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,7 +16,7 @@ pub struct ExceededCeiling {
 }
 
 /// The limit, and the use that exceeded it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Ceiling {

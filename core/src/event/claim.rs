@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{GoalFailure, GuardedChange, List, Mutant, REASONS, Tail, TestCounts, Text, listed};
+use crate::json::ReadJson;
 
 /// Maximum number of keys of a status block in a record.
 const STATUS_KEYS: usize = 16;
@@ -70,7 +71,7 @@ impl AgentStatus {
 }
 
 /// The agent's statement that it is not done.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Denial {
@@ -89,7 +90,7 @@ pub struct ConfidencePart {
 }
 
 /// Evidence for a claim.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Evidence {
@@ -103,7 +104,7 @@ pub enum Evidence {
 }
 
 /// A reason to refuse a claim.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Missing {

@@ -6,6 +6,7 @@ use super::{
     AnswerPlace, COMMENT_CAP_BYTES, CommentPlace, LimitKind, MESSAGE_CAP_BYTES, NewLimits, NewWorker, PermissionMode,
     Remember, SteeringId, SteeringKind, StopRequest, Text,
 };
+use crate::json::ReadJson;
 
 /// A command of the user. Imperative; the machine decides how to follow it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -115,7 +116,7 @@ pub enum Answer {
 }
 
 /// Why the loop rejects a command, regardless of its state.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum CommandRefusal {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{List, Text};
+use crate::json::ReadJson;
 
 /// Maximum number of comments of a run.
 pub const COMMENTS: usize = 100;
@@ -48,7 +49,7 @@ fn is_empty<const MAX: usize>(list: &List<SourceLine, MAX>) -> bool {
 }
 
 /// The author of a comment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum CommentAuthor {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::{ExceededCeiling, Exit, List, Tail, TestCounts, Text};
+use crate::json::ReadJson;
 
 /// A command and its expected result.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -114,7 +115,7 @@ const NAME_BYTES: usize = 200;
 pub type TestNames = List<Text<NAME_BYTES>>;
 
 /// Why a goal did not pass.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum GoalFailure {

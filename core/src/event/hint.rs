@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::{HeadPlace, LimitKind, LostRepository, StashEntry, SteeringId, Text};
+use crate::json::ReadJson;
 
 /// A possible next step for the user.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Hint {

@@ -47,6 +47,8 @@ use std::{fmt, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::json::ReadJson;
+
 pub use crate::limits::{DayLimits, LimitKind, Limits, NewLimits, OnDayLimit, SizeLimit, TaskLimits};
 pub use agent::{AgentSignal, Exit, FileChange, Finding, Problem, ProblemClass, ProblemKind, Usage};
 pub use ask::{Answered, Ask, AskKind, AskVerdict};
@@ -143,7 +145,7 @@ impl SteeringId {
 }
 
 /// A fact of a run. Past tense; one journal line each.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Event {
@@ -600,7 +602,7 @@ pub enum Event {
 }
 
 /// How an iteration ended, as the loop sees it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Outcome {

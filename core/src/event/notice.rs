@@ -8,6 +8,7 @@ use super::{
     BackgroundResult, CommandRefusal, HeadPlace, Hook, LimitKind, List, Mode, OwnWork, RestoreMoment, ReviewObstacle,
     StashEntry, SteeringId, Tail, Text,
 };
+use crate::json::ReadJson;
 
 /// An action that every sandbox forbids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -48,7 +49,7 @@ pub struct TreeCommand {
 }
 
 /// Information for the user that does not change the state.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Notice {

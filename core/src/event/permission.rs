@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{AnswerPlace, Question, RunId, TEXT_CAP_BYTES, clip, clip::cut, question};
+use crate::json::ReadJson;
 
 /// Maximum number of paths of a request in a record.
 const PATHS_CAP: usize = 32;
@@ -213,7 +214,7 @@ fn shortened(diff: &str) -> String {
 }
 
 /// The answer for the agent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum PermissionAnswer {
     Allow,
@@ -275,7 +276,7 @@ pub enum Unanswered {
 
 /// The source of a decision.
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Decider {
     /// A rule, as written, and its origin.

@@ -3,13 +3,14 @@
 use serde::{Deserialize, Serialize};
 
 use super::{LimitKind, List, Text};
+use crate::json::ReadJson;
 
 /// Maximum number of findings of a review in a record.
 const FINDINGS: usize = 20;
 const FINDING_BYTES: usize = 1024;
 
 /// A reviewer's answer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum ReviewAnswer {
@@ -44,7 +45,7 @@ impl Findings {
 }
 
 /// The result of a review.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum ReviewResult {
@@ -83,7 +84,7 @@ impl ReviewResult {
 }
 
 /// Why a due review is not made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum ReviewObstacle {

@@ -1,9 +1,11 @@
 //! The purpose of an iteration, which determines its bounds, its name and how its end is handled.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+
+use crate::json::ReadJson;
 
 /// The purpose of an iteration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Role {

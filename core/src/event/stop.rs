@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     BackgroundResult, BreakerCause, Hook, LimitKind, List, LostRepository, Problem, ProblemKind, Proof, Role, Text,
 };
+use crate::json::ReadJson;
 
 /// How soon a run is to stop, latest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -31,7 +32,7 @@ pub enum RequestedBy {
 }
 
 /// Why a run ended. [`StopReason::exit_code`] gives the exit code of the process.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum StopReason {
@@ -81,7 +82,7 @@ pub enum StopReason {
 }
 
 /// Why ralph itself cannot continue.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Breakdown {
@@ -100,7 +101,7 @@ pub enum Breakdown {
 }
 
 /// A step that ralph itself performs around a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum OwnWork {

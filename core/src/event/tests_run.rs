@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{AnswerPlace, List, Text};
+use crate::json::ReadJson;
 
 /// Maximum size of a source line in a record, in bytes.
 const LINE_BYTES: usize = 200;
@@ -81,7 +82,7 @@ pub struct TestsChange {
 }
 
 /// The authority for accepting changed tests.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum ConfirmedBy {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{BreakerCause, LimitKind, LowDisk, Problem, WindowKind};
+use crate::json::ReadJson;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
@@ -23,7 +24,7 @@ pub enum Wait {
 }
 
 /// The cause of a wait.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum WaitCause {

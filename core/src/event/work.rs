@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{List, Text};
+use crate::json::ReadJson;
 
 /// Differences between two points, including untracked files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -42,7 +43,7 @@ pub struct NestedWork {
 }
 
 /// The change of a repository inside the work tree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum RepositoryChange {

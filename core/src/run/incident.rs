@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Recent;
 use crate::event::{AgentSignal, BreakerCause, BreakerState, Event, Notice, Wait, WaitCause};
+use crate::json::ReadJson;
 
 const WAITS: usize = 1_000;
 const TROUBLES: usize = 1_000;
@@ -83,7 +84,7 @@ pub struct Waited {
 }
 
 /// A problem beside the iterations.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Trouble {

@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::event::{CancelReason, Hint, Outcome, StopReason, Totals, Wait, WaitCause};
+use crate::json::ReadJson;
 
 /// The phase of the loop. Each phase names what it waits for, so each has a way out.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Phase {

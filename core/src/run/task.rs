@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::json::ReadJson;
 use crate::{
     event::{GoalResult, LimitKind, Limits, PlanSnapshot, TestCounts, Usage},
     limits::{Consumption, LimitScope, TaskConsumption, reached},
@@ -96,7 +97,7 @@ pub struct GoalStatus {
     pub baseline: Option<TestCounts>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum GoalState {

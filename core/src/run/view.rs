@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{
     Background, Block, Breaker, Calls, ChangedTests, Clock, Comments, Delivered, EditChecks, End, GoalState,
@@ -16,9 +16,10 @@ use crate::event::{
     Outcome, PausedBy, PermissionMode, PlanSnapshot, PlanTask, PreparedTree, Proof, Record, Role, RunId, Settings,
     StashEntry, SteeringId, StopReason, Totals, UnreadLines, Usage, Wait, WaitEnd,
 };
+use crate::json::ReadJson;
 
 /// The public state of a run.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RunView {

@@ -1,12 +1,13 @@
 //! Ends of jobs, plans and batches, and obstacles to a merge.
 
 use ralph_core::event::{Findings, Proof, StopReason};
+use ralph_core::json::ReadJson;
 use serde::{Deserialize, Serialize};
 
 use super::{EngineEnd, FailedCheck, PullRequest, ReviewThread, TestTrouble};
 
 /// The end of a plan's job.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum JobEnd {
@@ -58,7 +59,7 @@ impl JobEnd {
 }
 
 /// The obstacle to merging a finished branch into the target.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum MergeTrouble {
@@ -82,7 +83,7 @@ pub enum MergeTrouble {
 }
 
 /// The reason why a plan is left as it is. None of its work is deleted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum KeptReason {
@@ -148,7 +149,7 @@ pub enum StoppedBy {
 }
 
 /// The end of a batch. A batch that is not merged completely can be resumed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum BatchEnd {

@@ -1,5 +1,6 @@
 //! The known state of an engine's job, and ends of jobs that only the engine knows.
 
+use ralph_core::json::ReadJson;
 use serde::{Deserialize, Serialize};
 
 /// The engine of a batch that names none: child processes of the batch itself.
@@ -32,7 +33,7 @@ pub enum JobNews {
 }
 
 /// The end of a job at its engine, if the engine knows more than the run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum EngineEnd {

@@ -1,6 +1,7 @@
 //! The events of a batch, as recorded in its journal: facts without sentences.
 
 use ralph_core::event::{BreakerCause, ReviewResult, Usage};
+use ralph_core::json::ReadJson;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -19,7 +20,7 @@ pub struct BatchRecord {
 }
 
 /// A change by others that affects all work trees of a repository.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum RepositoryChange {
     /// A branch or a tag was moved or deleted.
@@ -96,7 +97,7 @@ pub struct BatchChanges {
 }
 
 /// An event. Names and commits are git's.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, ReadJson)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum BatchEvent {
     /// The first record of every journal.

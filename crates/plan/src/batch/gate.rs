@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use ralph_core::event::{GoalResult, GuardedChange, Proof, TEXT_CAP_BYTES, TestCounts, Trial, clip_start};
+use ralph_core::json::ReadJson;
 use serde::{Deserialize, Serialize};
 
 /// Most changes in a record.
@@ -123,7 +124,7 @@ pub struct MergeProof {
 }
 
 /// The reason why the tests of a merged tree do not count, although its goals pass.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum TestTrouble {

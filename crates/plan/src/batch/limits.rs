@@ -1,6 +1,7 @@
 //! Shared limits of a batch's plans, and holds on the start of runs.
 
 use ralph_core::event::{LimitKind, Usage};
+use ralph_core::json::ReadJson;
 use serde::{Deserialize, Serialize};
 
 const HOUR_MS: u64 = 3_600_000;
@@ -53,7 +54,7 @@ pub struct StartHold {
     pub why: HoldReason,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum HoldReason {

@@ -7,6 +7,7 @@ use std::{
 };
 
 use ralph_core::event::{ExceededCeiling, Exit};
+use ralph_core::json::ReadJson;
 use serde::{Deserialize, Serialize};
 
 use super::{Confinement, Ladder, LeftProcess, Stdin, TreeLimits};
@@ -47,7 +48,7 @@ pub(super) struct GuardReport {
     pub exceeded: Option<ExceededCeiling>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub(super) enum ProgramEnd {
     Exited { exit: Exit },
