@@ -4,7 +4,7 @@ mod support;
 
 use std::time::Duration;
 
-use ralph_core::event::Event;
+use ralph_core::event::{Event, IterationEvent};
 use support::{
     agent::{self, Script},
     numbers::{Quantity, Times},
@@ -105,11 +105,11 @@ fn confined(scratch: &Scratch) {
 
 fn overhead(scratch: &Scratch) {
     let mut overheads = scratch.journal().into_iter().filter_map(|record| match record.event {
-        Event::IterationStarted {
+        Event::Iteration(IterationEvent::Started {
             overhead_bytes,
             prompt_bytes,
             ..
-        } => Some((overhead_bytes, prompt_bytes)),
+        }) => Some((overhead_bytes, prompt_bytes)),
         _ => None,
     });
     let (overhead, prompt) = overheads.next().expect("an iteration");

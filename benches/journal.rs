@@ -13,7 +13,7 @@ use std::{
 };
 
 use nix::sys::resource::{UsageWho, getrusage};
-use ralph_core::event::Event;
+use ralph_core::event::{Event, IterationEvent, PlanEvent};
 use ralph_state::store::paths::RunPaths;
 use support::{
     agent::{self, Script},
@@ -83,12 +83,12 @@ fn long_plan(tasks: usize) {
     let records = scratch.journal();
     let iterations = records
         .iter()
-        .filter(|record| matches!(record.event, Event::IterationEnded { .. }))
+        .filter(|record| matches!(record.event, Event::Iteration(IterationEvent::Ended { .. })))
         .count();
     assert_eq!(iterations, tasks, "each task took an iteration");
     let plans = records
         .iter()
-        .filter(|record| matches!(record.event, Event::PlanRead { .. }));
+        .filter(|record| matches!(record.event, Event::Plan(PlanEvent::Read { .. })));
     let plan_bytes = plans.map(|plan| serde_json::to_vec(plan).expect("JSON").len()).max();
     let whole = (plan_bytes.unwrap_or_default() * iterations) as u64;
     Row::new(

@@ -8,7 +8,10 @@ mod goals;
 mod over_stdio;
 
 use ralph_core::{
-    event::{AgentCall, Claim, Event, Missing, Record, RunId, SteeringKind, StopReason, UserCommand},
+    event::{
+        AgentCall, AgentEvent, Claim, ClaimEvent, Event, Missing, Record, RunEvent, RunId, SteeringKind, StopReason,
+        UserCommand,
+    },
     run::OpenAsk,
 };
 use ralph_state::control::ToolCall;
@@ -39,7 +42,7 @@ fn plan_text(project: &LoopProject) -> String {
 
 fn calls(records: &[Record]) -> Vec<AgentCall> {
     let calls = events(records).filter_map(|event| match event {
-        Event::AgentCalled { call, .. } => Some(call.clone()),
+        Event::Agent(AgentEvent::Called { call, .. }) => Some(call.clone()),
         _ => None,
     });
     calls.collect()
@@ -47,7 +50,7 @@ fn calls(records: &[Record]) -> Vec<AgentCall> {
 
 fn claims(records: &[Record]) -> Vec<Claim> {
     let claims = events(records).filter_map(|event| match event {
-        Event::ClaimMade { claim, .. } => Some(*claim),
+        Event::Claim(ClaimEvent::Made { claim, .. }) => Some(*claim),
         _ => None,
     });
     claims.collect()
@@ -108,7 +111,10 @@ async fn a_claim_that_was_taken_is_judged_like_any_other_at_the_end_of_the_turn(
     assert_ne!(finished.code(), Some(0), "{finished:?}");
     let records = finished.records();
     assert_eq!(claims(&records), [Claim::Tool]);
-    assert!(events(&records).any(|event| matches!(event, Event::ClaimRefused { reasons, .. } if reasons.len() == 2)));
+    assert!(
+        events(&records)
+            .any(|event| matches!(event, Event::Claim(ClaimEvent::Refused { reasons, .. }) if reasons.len() == 2))
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -125,7 +131,7 @@ async fn a_task_that_is_blocked_by_the_tool_is_set_aside_with_its_reason() {
     assert_eq!(finished.code(), Some(8));
     let stop = finished.records().pop().map(|record| record.event);
     assert!(
-        matches!(&stop, Some(Event::RunStopped { reason: StopReason::Blocked { question }, .. }) if *question == reason),
+        matches!(&stop, Some(Event::Run(RunEvent::Stopped { reason: StopReason::Blocked { question }, .. })) if *question == reason),
         "{stop:?}"
     );
 }

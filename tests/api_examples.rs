@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use ralph_core::event::{Event, Notice};
+use ralph_core::event::{AskEvent, Event, Notice, SteeringEvent};
 
 use crate::{
     bad_input::asking,
@@ -58,7 +58,7 @@ works
     let asked = |number: u32| {
         run.wait_for_record(
             SOON,
-            |event| matches!(event, Event::Asked { ask } if ask.number == number),
+            |event| matches!(event, Event::Ask(AskEvent::Asked { ask }) if ask.number == number),
         );
     };
     asked(1);
@@ -92,12 +92,12 @@ works
     let records = sandbox.journal();
     let decided: Vec<(bool, bool)> = events(&records)
         .filter_map(|event| match event {
-            Event::Answered { answered } => Some((answered.allowed()?, answered.by.is_user())),
+            Event::Ask(AskEvent::Answered { answered }) => Some((answered.allowed()?, answered.by.is_user())),
             _ => None,
         })
         .collect();
     // Messages that arrive while the agent works start another iteration.
     assert_eq!(decided[..3], [(true, true), (true, true), (false, true)]);
-    let steered = events(&records).filter(|event| matches!(event, Event::SteeringQueued { .. }));
+    let steered = events(&records).filter(|event| matches!(event, Event::Steering(SteeringEvent::Queued { .. })));
     assert_eq!(steered.count(), 3);
 }

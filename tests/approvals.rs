@@ -6,7 +6,7 @@ use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
-use ralph_core::event::{Decider, Event, Record};
+use ralph_core::event::{AskEvent, Decider, Event, Record};
 use serde_json::{Value, json};
 
 use crate::{
@@ -34,7 +34,7 @@ fn with_permissions(agent: Agent, sandbox: &Sandbox, permissions: &str) -> Progr
 fn decisions(records: &[Record]) -> Vec<(String, bool, Decider)> {
     events(records)
         .filter_map(|event| match event {
-            Event::Answered { answered } => {
+            Event::Ask(AskEvent::Answered { answered }) => {
                 let by = answered.by.clone();
                 Some((answered.title.clone(), answered.allowed()?, by))
             }
@@ -46,7 +46,7 @@ fn decisions(records: &[Record]) -> Vec<(String, bool, Decider)> {
 fn wait_for_question(running: &Running, number: u32) {
     running.wait_for_record(
         SOON,
-        |event| matches!(event, Event::Asked { ask } if ask.number == number),
+        |event| matches!(event, Event::Ask(AskEvent::Asked { ask }) if ask.number == number),
     );
 }
 
@@ -57,14 +57,15 @@ fn answer(sandbox: &Sandbox, args: &[&str]) -> (Option<i32>, String) {
 
 /// Whether a question has been decided on.
 fn decided_by_now(sandbox: &Sandbox, number: u32) -> bool {
-    let decided = |event: &Event| matches!(event, Event::Answered { answered } if answered.ask == Some(number));
+    let decided =
+        |event: &Event| matches!(event, Event::Ask(AskEvent::Answered { answered }) if answered.ask == Some(number));
     events(&sandbox.journal()).any(decided)
 }
 
 /// The questions that were asked so far.
 fn asked(records: &[Record]) -> usize {
     events(records)
-        .filter(|event| matches!(event, Event::Asked { .. }))
+        .filter(|event| matches!(event, Event::Ask(AskEvent::Asked { .. })))
         .count()
 }
 

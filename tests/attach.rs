@@ -13,7 +13,7 @@ use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
-use ralph_core::event::{Event, Record, RequestedBy, StopReason};
+use ralph_core::event::{Event, IterationEvent, Record, RequestedBy, RunEvent, StopReason};
 
 use crate::{
     api::http::{address, token},
@@ -28,7 +28,7 @@ fn attached(sandbox: &Sandbox, cols: u16, rows: u16) -> Terminal {
 
 fn stop_reason(records: &[Record]) -> Option<&StopReason> {
     records.iter().find_map(|record| match &record.event {
-        Event::RunStopped { reason, .. } => Some(reason),
+        Event::Run(RunEvent::Stopped { reason, .. }) => Some(reason),
         _ => None,
     })
 }
@@ -243,7 +243,8 @@ fn a_run_in_the_foreground_ends_with_its_terminal_whoever_else_looks() {
     assert_eq!(terminal.ends(), 129);
     assert_eq!(visitor.ends(), 129, "{}", visitor.text());
     let by = RequestedBy::Hangup;
-    let hung_up = |record: &Record| matches!(record.event, Event::StopRequested { by: asked, .. } if asked == by);
+    let hung_up =
+        |record: &Record| matches!(record.event, Event::Run(RunEvent::StopRequested { by: asked, .. }) if asked == by);
     assert!(sandbox.journal().iter().any(hung_up));
     sandbox.assert_nothing_runs();
 }
@@ -278,7 +279,9 @@ fn a_wait_whose_stream_is_cut_waits_on_while_the_loop_runs() {
     let sandbox = Sandbox::new();
     sandbox.install(&Script::jsonl("said working; await go; work; promise"));
     let running = sandbox.looping([] as [&str; 0]).start();
-    running.wait_for_record(SOON, |event| matches!(event, Event::IterationStarted { .. }));
+    running.wait_for_record(SOON, |event| {
+        matches!(event, Event::Iteration(IterationEvent::Started { .. }))
+    });
     let (socket, moved) = (
         sandbox.paths().socket(),
         sandbox.paths().socket().with_extension("moved"),

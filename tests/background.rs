@@ -1,6 +1,6 @@
 //! Background tasks: they outlive an iteration, but never the run.
 
-use ralph_core::event::{BackgroundEnd, BackgroundProgress, Event, Exit, Requester};
+use ralph_core::event::{BackgroundEnd, BackgroundEvent, BackgroundProgress, Event, Exit, IterationEvent, Requester};
 
 use crate::harness::{SOON, Sandbox, Script, events, running::Finished, wait_until};
 
@@ -33,14 +33,14 @@ fn output(sandbox: &Sandbox, number: &str) -> String {
 fn ends(finished: &Finished) -> Vec<(u32, BackgroundEnd)> {
     let records = finished.records();
     let ended = events(&records).filter_map(|event| match event {
-        Event::BackgroundEnded { number, result } => Some((*number, result.end.clone())),
+        Event::Background(BackgroundEvent::Ended { number, result }) => Some((*number, result.end.clone())),
         _ => None,
     });
     ended.collect()
 }
 
 fn has_ended(number: u32) -> impl Fn(&Event) -> bool {
-    move |event| matches!(event, Event::BackgroundEnded { number: n, .. } if *n == number)
+    move |event| matches!(event, Event::Background(BackgroundEvent::Ended { number: n, .. }) if *n == number)
 }
 
 #[test]
@@ -62,10 +62,10 @@ fn a_task_outlives_the_iteration_its_end_is_told_once_and_nothing_is_left_after_
     };
     let is_told = |event: &Event| {
         *event
-            == Event::BackgroundProgressed {
+            == Event::Background(BackgroundEvent::Progressed {
                 number: 1,
                 progress: progress.clone(),
-            }
+            })
     };
     running.wait_for_record(SOON, is_told);
     let status = sandbox.ralph(["status"]).run(SOON).stdout;
@@ -132,7 +132,7 @@ fn a_task_outlives_the_iteration_its_end_is_told_once_and_nothing_is_left_after_
 
     sandbox.release("go1");
     running.wait_for_record(SOON, |event| {
-        matches!(event, Event::IterationStarted { iteration: 2, .. })
+        matches!(event, Event::Iteration(IterationEvent::Started { iteration: 2, .. }))
     });
     let prompt = sandbox.prompt(2);
     let (_, told) = prompt.split_once("Background tasks of this run").expect("a section");
@@ -201,11 +201,11 @@ fn an_agent_has_tasks_of_its_own_and_none_survives_a_ralph_that_is_killed() {
     let by_agent = |event: &Event| {
         matches!(
             event,
-            Event::BackgroundStarted {
+            Event::Background(BackgroundEvent::Started {
                 by: Requester::Agent,
                 number: 3,
                 ..
-            }
+            })
         )
     };
     running.wait_for_record(SOON, by_agent);

@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-use ralph_core::event::Event;
+use ralph_core::event::{Event, SteeringEvent};
 use serde_json::{Value, json};
 
 use crate::{
@@ -215,7 +215,7 @@ fn talks(service: &str, server: &'static str, answer: fn(&str, &Value, &Messages
     let allowed: Vec<bool> = asking::decided(&records).iter().map(|(allowed, _)| *allowed).collect();
     assert_eq!(allowed, [true]);
     let queued = events(&records).filter_map(|event| match event {
-        Event::SteeringQueued { text, .. } => Some(text.as_str()),
+        Event::Steering(SteeringEvent::Queued { text, .. }) => Some(text.as_str()),
         _ => None,
     });
     assert_eq!(queued.collect::<Vec<_>>(), ["Mind the tests."]);

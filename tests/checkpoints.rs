@@ -7,7 +7,7 @@ mod processes;
 mod reviews;
 mod state;
 
-use ralph_core::event::Event;
+use ralph_core::event::{Event, IterationEvent};
 
 use crate::harness::{SOON, Sandbox, Script, events, running::Finished, warnings};
 
@@ -31,10 +31,10 @@ fn checkpointed(finished: &Finished) -> usize {
     let settled = |event: &&Event| {
         matches!(
             event,
-            Event::IterationSettled {
+            Event::Iteration(IterationEvent::Settled {
                 checkpoint: Some(_),
                 ..
-            }
+            })
         )
     };
     events(&finished.records()).filter(settled).count()

@@ -1,7 +1,7 @@
 //! Comments on lines of the work: drafts, messages, and ends that wait for them.
 
 use ralph_core::{
-    event::{CommentAuthor, Event, Missing, Record, StopReason},
+    event::{ClaimEvent, CommentAuthor, Event, Missing, Record, StopReason},
     run::{Comment, CommentState, RunView},
 };
 
@@ -48,7 +48,7 @@ fn comments(sandbox: &Sandbox) -> Vec<Comment> {
 
 fn refusals(records: &[Record]) -> Vec<u32> {
     let open = events(records).filter_map(|event| match event {
-        Event::ClaimRefused { reasons, .. } => Some(reasons.to_vec()),
+        Event::Claim(ClaimEvent::Refused { reasons, .. }) => Some(reasons.to_vec()),
         _ => None,
     });
     let open = open.flatten().filter_map(|reason| match reason {

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ralph_core::event::{Event, Record};
+use ralph_core::event::{Event, IterationEvent, Record};
 
 use crate::{
     harness::{SOON, Sandbox, Script, events, running::Program, warnings},
@@ -28,11 +28,11 @@ fn committing(sandbox: &Sandbox) -> Program {
 /// The commits of iterations in the journal: the iteration, and the number of files.
 fn made(records: &[Record]) -> Vec<(u32, u32)> {
     let made = events(records).filter_map(|event| match event {
-        Event::IterationSettled {
+        Event::Iteration(IterationEvent::Settled {
             iteration,
             committed: Some(made),
             ..
-        } => Some((*iteration, made.files)),
+        }) => Some((*iteration, made.files)),
         _ => None,
     });
     made.collect()

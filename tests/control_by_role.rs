@@ -6,7 +6,9 @@ use crate::{
     api::http::{address, token},
     harness::{SOON, Sandbox, Script},
 };
-use ralph_core::event::{Event, Notice};
+use ralph_core::event::{
+    AskEvent, CommentEvent, Event, Notice, RunEvent, SteeringEvent, TaskEvent, TimeEvent, WorkerEvent,
+};
 
 /// Commands that an agent could call, each with the name that its user is told.
 const COMMANDS: [(&str, &str); 27] = [
@@ -125,21 +127,21 @@ work; over 'Done.'"#,
     let of_the_user = |event: &Event| {
         matches!(
             event,
-            Event::SteeringQueued { .. }
-                | Event::Paused { .. }
-                | Event::Unpaused { .. }
-                | Event::StopRequested { .. }
-                | Event::RulesAdded { .. }
-                | Event::RuleForgotten { .. }
-                | Event::PermissionModeChanged { .. }
-                | Event::LimitsChanged { .. }
-                | Event::CommentWritten { .. }
-                | Event::CommentEdited { .. }
-                | Event::CommentsSent { .. }
-                | Event::CommentResolved { .. }
-                | Event::TaskSetAsideByUser { .. }
-                | Event::TaskTakenBack { .. }
-                | Event::WorkerChanged { .. }
+            Event::Steering(SteeringEvent::Queued { .. })
+                | Event::Time(TimeEvent::Paused { .. })
+                | Event::Time(TimeEvent::Unpaused { .. })
+                | Event::Run(RunEvent::StopRequested { .. })
+                | Event::Ask(AskEvent::RulesAdded { .. })
+                | Event::Ask(AskEvent::RuleForgotten { .. })
+                | Event::Ask(AskEvent::PermissionModeChanged { .. })
+                | Event::Run(RunEvent::LimitsChanged { .. })
+                | Event::Comment(CommentEvent::Written { .. })
+                | Event::Comment(CommentEvent::Edited { .. })
+                | Event::Comment(CommentEvent::Sent { .. })
+                | Event::Comment(CommentEvent::Resolved { .. })
+                | Event::Task(TaskEvent::SetAsideByUser { .. })
+                | Event::Task(TaskEvent::TakenBack { .. })
+                | Event::Worker(WorkerEvent::Changed { .. })
         )
     };
     assert!(!records.iter().any(|record| of_the_user(&record.event)), "{records:#?}");
@@ -235,7 +237,7 @@ work; over 'Done.'"#
     let records = sandbox.journal();
     let messages = records
         .iter()
-        .filter(|record| matches!(record.event, Event::SteeringQueued { .. }));
+        .filter(|record| matches!(record.event, Event::Steering(SteeringEvent::Queued { .. })));
     assert_eq!(messages.count(), 1, "the user's own");
     let told = |record: &&ralph_core::event::Record| matches!(&record.event, Event::Noticed { notice: Notice::AgentCommand { command } } if command == "steer");
     assert!(records.iter().any(|record| told(&record)), "{records:#?}");

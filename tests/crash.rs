@@ -12,7 +12,10 @@ use nix::{
     unistd::Pid,
 };
 use ralph_core::{
-    event::{AgentSignal, Event, Notice, Outcome, ProblemKind, Record, StopReason, Wait, WaitEnd},
+    event::{
+        AgentEvent, AgentSignal, Event, IterationEvent, Notice, Outcome, ProblemKind, Record, RunEvent, StopReason,
+        TimeEvent, Wait, WaitEnd,
+    },
     machine::LoopState,
 };
 use ralph_state::store::journal;
@@ -84,8 +87,12 @@ fn assert_whole(records: &[Record]) {
         assert_eq!(record.seq, place as u64);
         state.apply(record);
         match &record.event {
-            Event::IterationStarted { iteration, .. } => assert_eq!(open.replace(*iteration), None, "{records:#?}"),
-            Event::IterationEnded { iteration, .. } => assert_eq!(open.take(), Some(*iteration), "{records:#?}"),
+            Event::Iteration(IterationEvent::Started { iteration, .. }) => {
+                assert_eq!(open.replace(*iteration), None, "{records:#?}")
+            }
+            Event::Iteration(IterationEvent::Ended { iteration, .. }) => {
+                assert_eq!(open.take(), Some(*iteration), "{records:#?}")
+            }
             _ => {}
         }
     }
@@ -93,10 +100,10 @@ fn assert_whole(records: &[Record]) {
     assert_eq!(state.view.plan.open(), 0);
     assert!(matches!(
         records.last().map(|record| &record.event),
-        Some(Event::RunStopped {
+        Some(Event::Run(RunEvent::Stopped {
             reason: StopReason::Done { .. },
             ..
-        })
+        }))
     ));
 }
 
@@ -139,7 +146,7 @@ fn killed_after(seq: u64) {
         .first()
         .map(|run| journal::read(&sandbox.paths().run(run).journal()).expect("a journal").0);
     let last = written.as_ref().and_then(|written| written.last());
-    let was_stopped = last.is_some_and(|record| matches!(record.event, Event::RunStopped { .. }));
+    let was_stopped = last.is_some_and(|record| matches!(record.event, Event::Run(RunEvent::Stopped { .. })));
     let finished = sandbox.looping([] as [&str; 0]).run(SOON);
     assert_eq!(finished.code(), Some(0), "killed after {seq}: {finished:?}");
     sandbox.assert_nothing_runs();
@@ -193,9 +200,8 @@ fn claims_outlive_a_kill_after(seq: u64, agent: &str) {
 #[track_caller]
 fn assert_claims_kept(records: &[Record]) {
     let count = |wanted: fn(&Event) -> bool| events(records).filter(|event| wanted(event)).count();
-    let sessions = count(|event| matches!(event, Event::IterationStarted { .. }));
-    let interrupted =
-        |event: &Event| matches!(event, Event::IterationEnded { outcome, .. } if *outcome == Outcome::Interrupted);
+    let sessions = count(|event| matches!(event, Event::Iteration(IterationEvent::Started { .. })));
+    let interrupted = |event: &Event| matches!(event, Event::Iteration(IterationEvent::Ended { outcome, .. }) if *outcome == Outcome::Interrupted);
     let cut_off = count(interrupted);
     assert!((2..=2 + cut_off).contains(&sessions), "{records:#?}");
 }
@@ -205,19 +211,19 @@ fn assert_claims_kept(records: &[Record]) {
 #[track_caller]
 fn assert_interruption_is_said(records: &[Record]) {
     let resumed = events(records)
-        .position(|event| matches!(event, Event::RunResumed { .. }))
+        .position(|event| matches!(event, Event::Run(RunEvent::Resumed { .. })))
         .unwrap_or_else(|| panic!("no restart: {records:#?}"));
     let running = events(&records[..resumed]).fold(false, |running, event| match event {
-        Event::IterationStarted { .. } => true,
-        Event::IterationEnded { .. } => false,
+        Event::Iteration(IterationEvent::Started { .. }) => true,
+        Event::Iteration(IterationEvent::Ended { .. }) => false,
         _ => running,
     });
     let turn_ended = events(&records[..resumed]).fold(false, |ended, event| match event {
-        Event::IterationStarted { .. } => false,
-        Event::AgentReported {
+        Event::Iteration(IterationEvent::Started { .. }) => false,
+        Event::Agent(AgentEvent::Reported {
             signal: AgentSignal::TurnEnded { ok: true, .. },
             ..
-        } => true,
+        }) => true,
         _ => ended,
     });
     let wanted = if turn_ended {
@@ -225,7 +231,7 @@ fn assert_interruption_is_said(records: &[Record]) {
     } else {
         Outcome::Interrupted
     };
-    let closed = matches!(&records[resumed + 1].event, Event::IterationEnded { outcome, .. } if *outcome == wanted);
+    let closed = matches!(&records[resumed + 1].event, Event::Iteration(IterationEvent::Ended { outcome, .. }) if *outcome == wanted);
     assert_eq!(running, closed, "{records:#?}");
 }
 
@@ -301,11 +307,11 @@ async fn resume_every_beginning(
 
 fn has_unjudged_turn(records: &[Record]) -> bool {
     events(records).fold(false, |unjudged, event| match event {
-        Event::IterationStarted { .. } | Event::AgentStated { .. } => false,
-        Event::AgentReported {
+        Event::Iteration(IterationEvent::Started { .. }) | Event::Agent(AgentEvent::Stated { .. }) => false,
+        Event::Agent(AgentEvent::Reported {
             signal: AgentSignal::TurnEnded { .. },
             ..
-        } => true,
+        }) => true,
         _ => unjudged,
     })
 }
@@ -360,7 +366,7 @@ fn a_torn_line_is_reported_once() {
         let running = looping(&sandbox);
         running.wait_for_record(
             SOON,
-            |event| matches!(event, Event::IterationStarted { iteration, .. } if *iteration == n),
+            |event| matches!(event, Event::Iteration(IterationEvent::Started { iteration, .. }) if *iteration == n),
         );
         kill_and_wait(running)
     };
@@ -385,14 +391,16 @@ fn a_wait_keeps_its_deadline_over_a_restart() {
             .start()
     };
     let deadline = |running: &Running| {
-        let waiting = running.wait_for_record(SOON, |event| matches!(event, Event::WaitStarted { .. }));
+        let waiting = running.wait_for_record(SOON, |event| {
+            matches!(event, Event::Time(TimeEvent::WaitStarted { .. }))
+        });
         match waiting.event {
-            Event::WaitStarted {
+            Event::Time(TimeEvent::WaitStarted {
                 until_ms,
                 wait,
                 attempt,
                 ..
-            } => (until_ms, wait, attempt),
+            }) => (until_ms, wait, attempt),
             _ => panic!("no wait"),
         }
     };
@@ -414,14 +422,16 @@ fn a_wait_that_was_over_before_the_restart_is_over() {
         .env("RALPH_BACKOFF_BASE", "1h")
         .env("RALPH_BACKOFF_MAX", "1h")
         .start();
-    first.wait_for_record(SOON, |event| matches!(event, Event::WaitStarted { .. }));
+    first.wait_for_record(SOON, |event| {
+        matches!(event, Event::Time(TimeEvent::WaitStarted { .. }))
+    });
     kill_and_wait(first);
     let path = sandbox.the_run().journal();
     let text: String = sandbox
         .journal()
         .into_iter()
         .map(|mut record| {
-            if let Event::WaitStarted { until_ms, .. } = &mut record.event {
+            if let Event::Time(TimeEvent::WaitStarted { until_ms, .. }) = &mut record.event {
                 *until_ms = record.at_ms;
             }
             serde_json::to_string(&record).unwrap() + "\n"
@@ -430,7 +440,7 @@ fn a_wait_that_was_over_before_the_restart_is_over() {
     fs::write(path, text).unwrap();
     let records = finishes(&sandbox).records();
     let cause = WaitEnd::Elapsed;
-    assert!(events(&records).any(|event| *event == Event::WaitEnded { cause }));
+    assert!(events(&records).any(|event| *event == Event::Time(TimeEvent::WaitEnded { cause })));
 }
 
 /// The pid of the guard of the running agent.
@@ -450,12 +460,12 @@ fn a_guard_that_is_killed_takes_the_agent_with_it_and_the_loop_goes_on() {
         "[ $n = 1 ] && { \"$FAKE_AGENT\" 'spawn daemon'; said ready; exec sleep 600; }; rm -f daemon.pid; work; over done",
     ));
     let running = looping(&sandbox);
-    running.wait_for_record(SOON, |event| matches!(event, Event::AgentReported { .. }));
+    running.wait_for_record(SOON, |event| matches!(event, Event::Agent(AgentEvent::Reported { .. })));
     kill(Pid::from_raw(guard(&sandbox)), Signal::SIGKILL).unwrap();
     let finished = running.wait(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     let crashed = |event: &Event| {
-        matches!(event, Event::IterationEnded { iteration: 1, outcome: Outcome::Failed { problem }, .. }
+        matches!(event, Event::Iteration(IterationEvent::Ended { iteration: 1, outcome: Outcome::Failed { problem }, .. })
             if problem.kind == ProblemKind::Crashed)
     };
     assert!(events(&finished.records()).any(crashed));
@@ -470,10 +480,10 @@ fn an_agent_that_is_killed_is_followed_by_another() {
     let running = looping(&sandbox);
     let mut pid = 0;
     let said = running.wait_for_line(SOON, |line| line.contains("\"said\""));
-    if let Event::AgentReported {
+    if let Event::Agent(AgentEvent::Reported {
         signal: ralph_core::event::AgentSignal::Said { text },
         ..
-    } = serde_json::from_str::<Record>(&said).unwrap().event
+    }) = serde_json::from_str::<Record>(&said).unwrap().event
     {
         pid = text.parse().unwrap();
     }
@@ -488,7 +498,7 @@ fn what_is_left_when_ralph_and_its_guard_are_killed_is_ended_at_the_next_start()
         "[ $n = 1 ] && { \"$FAKE_AGENT\" 'spawn setsid'; said ready; exec sleep 600; }; rm -f setsid.pid; work; over done",
     ));
     let running = looping(&sandbox);
-    running.wait_for_record(SOON, |event| matches!(event, Event::AgentReported { .. }));
+    running.wait_for_record(SOON, |event| matches!(event, Event::Agent(AgentEvent::Reported { .. })));
     let guard = Pid::from_raw(guard(&sandbox));
     // The guard is stopped first: it would otherwise see ralph's end before its own.
     kill(guard, Signal::SIGSTOP).unwrap();
@@ -512,7 +522,7 @@ fn a_run_over_another_plan_closes_the_one_that_was_cut_off() {
         "said ready; [ -e other ] || exec sleep 600; work; over done",
     ));
     let running = looping(&sandbox);
-    running.wait_for_record(SOON, |event| matches!(event, Event::AgentReported { .. }));
+    running.wait_for_record(SOON, |event| matches!(event, Event::Agent(AgentEvent::Reported { .. })));
     kill_and_wait(running);
     let first = sandbox.paths().latest_run().unwrap();
     sandbox.write("other", "");
@@ -522,10 +532,10 @@ fn a_run_over_another_plan_closes_the_one_that_was_cut_off() {
     let closed = journal::read(&sandbox.paths().run(&first).journal()).unwrap().0;
     assert!(matches!(
         closed.last().unwrap().event,
-        Event::RunStopped {
+        Event::Run(RunEvent::Stopped {
             reason: StopReason::Superseded,
             ..
-        }
+        })
     ));
     let said = |event: &Event| matches!(event, Event::Noticed { notice: Notice::RunSuperseded { run, .. } } if *run == first.0);
     assert!(events(&finished.records()).any(said), "{finished:?}");
@@ -538,7 +548,7 @@ fn the_same_plan_by_another_name_is_the_same_plan() {
         "said ready; [ $n = 1 ] && exec sleep 600; work; over done",
     ));
     let running = looping(&sandbox);
-    running.wait_for_record(SOON, |event| matches!(event, Event::AgentReported { .. }));
+    running.wait_for_record(SOON, |event| matches!(event, Event::Agent(AgentEvent::Reported { .. })));
     kill_and_wait(running);
     fs::create_dir(sandbox.project().join("docs")).unwrap();
     let finished = sandbox.looping(["--plan", "docs/../PLAN.md"]).run(SOON);
@@ -552,7 +562,7 @@ fn a_journal_that_cannot_be_written_after_a_restart_keeps_all_it_had() {
         "said ready; [ $n = 1 ] && exec sleep 600; work; over done",
     ));
     let running = looping(&sandbox);
-    running.wait_for_record(SOON, |event| matches!(event, Event::AgentReported { .. }));
+    running.wait_for_record(SOON, |event| matches!(event, Event::Agent(AgentEvent::Reported { .. })));
     kill_and_wait(running);
     let path: PathBuf = sandbox.the_run().journal();
     let before = fs::read(&path).unwrap();

@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt};
 
-use ralph_core::event::Event;
+use ralph_core::event::{Event, IterationEvent, TimeEvent};
 
 use crate::harness::{SOON, Sandbox, Script, wait_until};
 
@@ -70,7 +70,7 @@ fn no_log_holds_a_key_a_prompt_a_message_or_what_an_agent_or_a_goal_prints() {
         .looping(["--prompt", "canary-prompt {task}", "--goal", "tests=echo canary-goal"])
         .env("RALPH_LOG", "trace")
         .start();
-    running.wait_for_record(SOON, |event| matches!(event, Event::Paused { .. }));
+    running.wait_for_record(SOON, |event| matches!(event, Event::Time(TimeEvent::Paused { .. })));
     let steered = sandbox.ralph(["steer", "canary-message"]).run(SOON);
     assert_eq!(steered.code(), Some(0), "{steered:?}");
     fs::remove_file(sandbox.project().join(".ralph-pause")).unwrap();
@@ -133,7 +133,9 @@ fn what_a_silent_agent_said_last_is_in_its_recording() {
         "printf 'first'; sleep 0.02; printf 'last words'; until [ -e \"$HOME/go\" ]; do sleep 0.02; done; work; promise",
     ));
     let running = sandbox.looping(["--max-iterations", "1"]).start();
-    running.wait_for_record(SOON, |event| matches!(event, Event::IterationStarted { .. }));
+    running.wait_for_record(SOON, |event| {
+        matches!(event, Event::Iteration(IterationEvent::Started { .. }))
+    });
     wait_until(SOON, "the last words", || {
         sandbox.recording(1).contains("last words").then_some(())
     });

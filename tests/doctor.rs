@@ -3,7 +3,7 @@
 use std::{fs, io::Read, os::unix::fs::symlink, path::PathBuf};
 
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
-use ralph_core::event::{ChoiceReason, Event, Notice, UsageWindow, WindowKind, WindowSample};
+use ralph_core::event::{ChoiceReason, Event, IterationEvent, Notice, UsageWindow, WindowKind, WindowSample};
 use ralph_state::store::{accounts::AccountFile, paths::ProjectPaths};
 use ralph_system::os::now_ms;
 use serde_json::Value;
@@ -362,7 +362,9 @@ fn a_running_ralph_and_what_a_killed_one_left_are_told() {
     sandbox.plan(1);
     sandbox.install(&Script::jsonl("await never"));
     let running = sandbox.looping([] as [&str; 0]).start();
-    running.wait_for_record(SOON, |event| matches!(event, Event::IterationStarted { .. }));
+    running.wait_for_record(SOON, |event| {
+        matches!(event, Event::Iteration(IterationEvent::Started { .. }))
+    });
     let seen = doctor(&sandbox, &[]).run(SOON);
     let pid = format!("ralph is running here (pid {})", running.pid());
     assert_eq!(about(&seen, "runs"), pid, "{seen:?}");

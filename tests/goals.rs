@@ -1,6 +1,6 @@
 //! Goals, as they are configured and run by the real binary.
 
-use ralph_core::event::{BreakerCause, BreakerState, Event, Exit, GoalFailure, Proof, StopReason};
+use ralph_core::event::{BreakerCause, BreakerState, Event, Exit, GateEvent, GoalFailure, Proof, RunEvent, StopReason};
 
 use crate::harness::{SOON, Sandbox, Script, events};
 
@@ -16,7 +16,7 @@ fn a_goal_of_the_command_line_is_run_on_a_claim_and_its_output_is_in_the_next_pr
     let records = finished.records();
     let checked: Vec<(u32, bool)> = events(&records)
         .filter_map(|event| match event {
-            Event::GoalChecked { iteration, result } => Some((*iteration, result.passed)),
+            Event::Gate(GateEvent::GoalChecked { iteration, result }) => Some((*iteration, result.passed)),
             _ => None,
         })
         .collect();
@@ -30,13 +30,13 @@ fn a_goal_of_the_command_line_is_run_on_a_claim_and_its_output_is_in_the_next_pr
     assert!(
         matches!(
             end,
-            Some(Event::RunStopped {
+            Some(Event::Run(RunEvent::Stopped {
                 reason: StopReason::Done {
                     proof: Proof::ExitCodes,
                     ..
                 },
                 ..
-            })
+            }))
         ),
         "{end:?}"
     );
@@ -294,7 +294,7 @@ fn a_goal_has_the_terminal_variables_of_its_user_and_its_output_has_no_colours()
         let finished = program.run(SOON);
         let records = finished.records();
         let tail = events(&records).find_map(|event| match event {
-            Event::GoalChecked { result, .. } => Some(result.tail.to_string()),
+            Event::Gate(GateEvent::GoalChecked { result, .. }) => Some(result.tail.to_string()),
             _ => None,
         });
         assert_eq!(

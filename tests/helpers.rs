@@ -7,7 +7,7 @@ use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
-use ralph_core::event::Event;
+use ralph_core::event::{Event, IterationEvent};
 
 use crate::{
     harness::{
@@ -196,10 +196,10 @@ fn assert_checkpoints(sandbox: &Sandbox, change: impl FnOnce(Program) -> Program
 fn is_checkpointed(event: &Event) -> bool {
     matches!(
         event,
-        Event::IterationSettled {
+        Event::Iteration(IterationEvent::Settled {
             checkpoint: Some(_),
             ..
-        }
+        })
     )
 }
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ralph_core::event::{BackgroundEnd, Event, Hook, Record};
+use ralph_core::event::{BackgroundEnd, Event, Hook, HookEvent, IterationEvent, Record};
 use serde_json::Value;
 
 use crate::harness::{SOON, Sandbox, Script, events, running::Finished, warnings};
@@ -23,7 +23,7 @@ fn ran(sandbox: &Sandbox) -> Finished {
 /// The hooks that have ended, in order.
 fn ended(records: &[Record]) -> Vec<(Hook, &BackgroundEnd, &str)> {
     let ended = events(records).filter_map(|event| match event {
-        Event::HookEnded { hook, result, .. } => Some((*hook, &result.end, &*result.tail)),
+        Event::Hook(HookEvent::Ended { hook, result, .. }) => Some((*hook, &result.end, &*result.tail)),
         _ => None,
     });
     ended.collect()
@@ -96,7 +96,7 @@ fn a_failed_hook_before_an_iteration_stops_the_run_with_its_words() {
         let shown = format!("{}{}", finished.stdout, finished.stderr);
         assert!(shown.contains(words), "{words} is not in {finished:?}");
     }
-    let started = |event: &Event| matches!(event, Event::IterationStarted { .. });
+    let started = |event: &Event| matches!(event, Event::Iteration(IterationEvent::Started { .. }));
     assert!(!events(&sandbox.journal()).any(started));
     assert!(sandbox.read_home("end.json").unwrap().contains("\"exitCode\":1"));
     let report = sandbox.ralph(["report"]).run(SOON).stdout;
@@ -156,20 +156,21 @@ fn a_run_that_is_killed_and_resumed_repeats_no_hook_of_a_task_or_of_the_end() {
     );
     let sandbox = sandbox(&hooks, 2);
     let start = || sandbox.looping(["--max-iterations", "9"]).start();
-    let started =
-        |hook: Hook| move |event: &Event| matches!(event, Event::HookStarted { hook: started, .. } if *started == hook);
+    let started = |hook: Hook| move |event: &Event| matches!(event, Event::Hook(HookEvent::Started { hook: started, .. }) if *started == hook);
     let first = start();
     first.wait_for_record(SOON, started(Hook::OnTaskDone));
     first.kill();
     first.wait(SOON);
     // The hooks of the first task were due, and were lost with ralph.
     let second = start();
-    let told = |event: &Event| matches!(event, Event::HookEnded { hook: Hook::OnTaskDone, result, .. } if result.end != BackgroundEnd::Lost);
+    let told = |event: &Event| matches!(event, Event::Hook(HookEvent::Ended { hook: Hook::OnTaskDone, result, .. }) if result.end != BackgroundEnd::Lost);
     second.wait_for_record(SOON, told);
     second.kill();
     let finished = second.wait(SOON);
     let lost = events(&finished.records())
-        .filter(|event| matches!(event, Event::HookEnded { result, .. } if result.end == BackgroundEnd::Lost))
+        .filter(
+            |event| matches!(event, Event::Hook(HookEvent::Ended { result, .. }) if result.end == BackgroundEnd::Lost),
+        )
         .count();
     assert_eq!(lost, 2);
     sandbox.release("go");

@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use ralph_core::{
-    event::{Event, Outcome, ProblemKind, RunId},
+    event::{AgentEvent, Event, IterationEvent, Outcome, ProblemKind, RunEvent, RunId},
     run::RunView,
 };
 use ralph_state::store::{journal, paths::ProjectPaths};
@@ -233,7 +233,8 @@ fn an_agent_that_talks_without_end_leaves_a_small_journal_and_all_of_it_in_its_s
     assert!(bytes < 512 * 1024, "{bytes} bytes");
     let records = sandbox.journal();
     assert_eq!(finished.records(), records, "what is printed is the journal");
-    let omissions = events(&records).filter(|event| matches!(event, Event::DetailsOmitted { iteration: 1 }));
+    let omissions =
+        events(&records).filter(|event| matches!(event, Event::Agent(AgentEvent::DetailsOmitted { iteration: 1 })));
     assert_eq!(omissions.count(), 1);
     let log = fs::read_to_string(sandbox.the_run().signals(1)).expect("a signal log");
     assert_eq!(log.lines().filter(|line| line.contains("\"said\"")).count(), 50_000);
@@ -270,10 +271,10 @@ fn a_flood_of_permissions_fails_its_iteration_and_is_named() {
     assert_eq!(finished.code(), Some(6), "{}", finished.stderr);
     let records = sandbox.journal();
     let failed = events(&records).find_map(|event| match event {
-        Event::IterationEnded {
+        Event::Iteration(IterationEvent::Ended {
             outcome: Outcome::Failed { problem },
             ..
-        } => Some(problem.kind),
+        }) => Some(problem.kind),
         _ => None,
     });
     assert_eq!(failed, Some(ProblemKind::Flood));
@@ -291,11 +292,11 @@ fn usage_that_is_told_with_every_token_is_summed_up_and_still_counts_in_full() {
     let finished = sandbox.looping([] as [&str; 0]).run(SOON);
     assert_eq!(finished.code(), Some(0), "{}", finished.stderr);
     let records = sandbox.journal();
-    let Some(Event::RunStopped { totals, .. }) = records.last().map(|record| &record.event) else {
+    let Some(Event::Run(RunEvent::Stopped { totals, .. })) = records.last().map(|record| &record.event) else {
         panic!("{records:?}")
     };
     assert_eq!(totals.usage.output_tokens, Some(90_000));
-    let told = events(&records).filter(|event| matches!(event, Event::AgentReported { .. }));
+    let told = events(&records).filter(|event| matches!(event, Event::Agent(AgentEvent::Reported { .. })));
     assert!(told.count() < 1_000);
 }
 

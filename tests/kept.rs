@@ -3,7 +3,7 @@
 use std::fs;
 
 use nix::sys::signal::Signal;
-use ralph_core::event::{AgentSignal, Event, Outcome, ProblemKind, Record};
+use ralph_core::event::{AgentEvent, AgentSignal, Event, IterationEvent, Outcome, ProblemKind, Record};
 
 use crate::harness::{
     SOON, Sandbox, events,
@@ -106,7 +106,7 @@ fn assert_done(sandbox: &Sandbox, finished: &Finished, tasks: usize) {
 
 fn outcomes(records: &[Record]) -> Vec<Outcome> {
     let ended = events(records).filter_map(|event| match event {
-        Event::IterationEnded { outcome, .. } => Some(outcome.clone()),
+        Event::Iteration(IterationEvent::Ended { outcome, .. }) => Some(outcome.clone()),
         _ => None,
     });
     ended.collect()
@@ -114,10 +114,10 @@ fn outcomes(records: &[Record]) -> Vec<Outcome> {
 
 fn opened(iteration: u32) -> impl Fn(&Event) -> bool {
     move |event| match event {
-        Event::AgentReported {
+        Event::Agent(AgentEvent::Reported {
             iteration: reported,
             signal: AgentSignal::Opened { .. },
-        } => *reported == iteration,
+        }) => *reported == iteration,
         _ => false,
     }
 }

@@ -1,6 +1,6 @@
 //! Answers to questions that timed out, and second answers.
 
-use ralph_core::event::{Decider, Event};
+use ralph_core::event::{AskEvent, Decider, Event};
 
 use crate::{
     bad_input::asking::{asking, decided},
@@ -29,7 +29,7 @@ works
     let rules = r#""ask": ["Bash(git tag *)", "Bash(rm *)"]"#;
     let (sandbox, _) = asking(&format!("{{ {rules} }}"), asks);
     let running = sandbox.looping([] as [&str; 0]).start();
-    running.wait_for_record(SOON, |event| matches!(event, Event::Asked { .. }));
+    running.wait_for_record(SOON, |event| matches!(event, Event::Ask(AskEvent::Asked { .. })));
     running.kill();
     running.wait(SOON);
     let (code, said) = answer(&sandbox, &["1", "project", "--rule", "Bash(ls)"]);

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ralph_core::event::{AgentSignal, Event, Notice};
+use ralph_core::event::{AgentEvent, AgentSignal, Event, Notice};
 
 use crate::harness::{SOON, Sandbox, Script, running::Finished, warnings};
 
@@ -233,7 +233,7 @@ fn a_pause_that_the_agents_stream_reports_is_refused_and_another_is_told_as_perh
         let running = sandbox.looping([] as [&str; 0]).start();
         running.wait_for_record(
             SOON,
-            |event| matches!(event, Event::AgentReported { signal: AgentSignal::Said { text }, .. } if text == "ready"),
+            |event| matches!(event, Event::Agent(AgentEvent::Reported { signal: AgentSignal::Said { text }, .. }) if text == "ready"),
         );
         sandbox.release("go");
         running.wait_for_record(SOON, |event| {

@@ -5,7 +5,10 @@ mod one_process;
 use std::{fs, time::Duration};
 
 use nix::sys::signal::Signal;
-use ralph_core::event::{AgentSignal, Delivery, Event, Notice, ProblemKind, Record, SteeringId, StopReason, Usage};
+use ralph_core::event::{
+    AgentEvent, AgentSignal, AskEvent, Delivery, Event, GateEvent, Notice, ProblemKind, Record, SteeringEvent,
+    SteeringId, StopReason, Usage,
+};
 use serde_json::json;
 
 use crate::{
@@ -28,10 +31,10 @@ fn live(agent: Agent, sandbox: &Sandbox) -> Program {
 fn a_tool_runs(event: &Event) -> bool {
     matches!(
         event,
-        Event::AgentReported {
+        Event::Agent(AgentEvent::Reported {
             signal: AgentSignal::ToolStarted { .. },
             ..
-        }
+        })
     )
 }
 
@@ -44,11 +47,11 @@ fn steer(sandbox: &Sandbox, text: &str) {
 fn deliveries(records: &[Record]) -> Vec<(u32, Delivery)> {
     events(records)
         .filter_map(|event| match event {
-            Event::SteeringDelivered {
+            Event::Steering(SteeringEvent::Delivered {
                 id: SteeringId(id),
                 how,
                 ..
-            } => Some((*id, *how)),
+            }) => Some((*id, *how)),
             _ => None,
         })
         .collect()
@@ -169,10 +172,10 @@ fn a_message_comes_while_a_tool_runs_and_no_command_outlives_its_session(agent: 
         .run(SOON);
     assert_eq!(steered.code(), Some(0), "{}", steered.stderr);
     sandbox.write("go", "");
-    let fails = |event: &Event| matches!(event, Event::EditsChecked { news, .. } if !news.is_empty());
+    let fails = |event: &Event| matches!(event, Event::Gate(GateEvent::EditsChecked { news, .. }) if !news.is_empty());
     let checked = running.wait_for_record(SOON, fails).event;
     assert!(
-        matches!(checked, Event::EditsChecked { live, .. } if live == takes),
+        matches!(checked, Event::Gate(GateEvent::EditsChecked { live, .. }) if live == takes),
         "{checked:?}"
     );
     sandbox.write("on", "");
@@ -195,7 +198,12 @@ fn a_message_comes_while_a_tool_runs_and_no_command_outlives_its_session(agent: 
         shown, takes,
         "what the user says stands in the conversation: {recording}"
     );
-    let asked = |event: &Event| matches!(event, Event::Asked { .. } | Event::Answered { .. });
+    let asked = |event: &Event| {
+        matches!(
+            event,
+            Event::Ask(AskEvent::Asked { .. }) | Event::Ask(AskEvent::Answered { .. })
+        )
+    };
     assert!(!events(&records).any(asked), "there are no rules");
     let requests = model.main_requests();
     assert_eq!(requests.len(), 9);
@@ -230,10 +238,10 @@ each_live_agent!(
 fn used(records: &[Record]) -> [Usage; 2] {
     [1, 2].map(|wanted| {
         let told = events(records).filter_map(|event| match event {
-            Event::AgentReported {
+            Event::Agent(AgentEvent::Reported {
                 iteration,
                 signal: AgentSignal::Usage { usage },
-            } if *iteration == wanted => Some(*usage),
+            }) if *iteration == wanted => Some(*usage),
             _ => None,
         });
         told.fold(Usage::default(), Usage::plus)
@@ -312,7 +320,7 @@ fn messages_at_the_very_end_of_a_turn_are_neither_lost_nor_doubled(agent: Agent)
     // A message that arrives during an answer makes codex discard that answer and ask again.
     running.wait_for_record(
         SOON,
-        |event| matches!(event, Event::SteeringDelivered { id, .. } if *id == SteeringId(MESSAGES)),
+        |event| matches!(event, Event::Steering(SteeringEvent::Delivered { id, .. }) if *id == SteeringId(MESSAGES)),
     );
     let [work, done] = work_on("hello");
     model.play(in_order([&[work, done]]));

@@ -27,7 +27,7 @@ mod steering;
 mod stopping;
 mod task_settings;
 
-use ralph_core::event::{AgentSignal, Event, Outcome, Record, StopReason};
+use ralph_core::event::{AgentEvent, AgentSignal, Event, IterationEvent, Outcome, Record, RunEvent, StopReason};
 
 use crate::harness::events;
 pub use crate::harness::notices;
@@ -36,7 +36,7 @@ pub use crate::harness::notices;
 #[track_caller]
 fn reason(records: &[Record]) -> &StopReason {
     match records.last().map(|record| &record.event) {
-        Some(Event::RunStopped { reason, .. }) => reason,
+        Some(Event::Run(RunEvent::Stopped { reason, .. })) => reason,
         other => panic!("the last record is no end: {other:?}"),
     }
 }
@@ -45,7 +45,7 @@ fn reason(records: &[Record]) -> &StopReason {
 fn outcomes(records: &[Record]) -> Vec<&Outcome> {
     events(records)
         .filter_map(|event| match event {
-            Event::IterationEnded { outcome, .. } => Some(outcome),
+            Event::Iteration(IterationEvent::Ended { outcome, .. }) => Some(outcome),
             _ => None,
         })
         .collect()
@@ -53,10 +53,10 @@ fn outcomes(records: &[Record]) -> Vec<&Outcome> {
 
 /// Matches a statement of the agent, for waiting until it was made.
 pub fn said(wanted: &str) -> impl Fn(&Event) -> bool {
-    move |event| matches!(event, Event::AgentReported { signal: AgentSignal::Said { text }, .. } if text == wanted)
+    move |event| matches!(event, Event::Agent(AgentEvent::Reported { signal: AgentSignal::Said { text }, .. }) if text == wanted)
 }
 
 /// Matches the start of iteration `n`.
 pub fn started(n: u32) -> impl Fn(&Event) -> bool {
-    move |event| matches!(event, Event::IterationStarted { iteration, .. } if *iteration == n)
+    move |event| matches!(event, Event::Iteration(IterationEvent::Started { iteration, .. }) if *iteration == n)
 }

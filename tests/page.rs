@@ -13,7 +13,9 @@ mod start;
 
 use std::{collections::BTreeSet, env, fs, path::Path, sync::Arc};
 
-use ralph_core::event::{AnswerPlace, Decider, Event, SteeringKind};
+use ralph_core::event::{
+    AnswerPlace, AskEvent, Decider, Event, IterationEvent, SteeringEvent, SteeringKind, TimeEvent,
+};
 use serde_json::{Value, json};
 
 use crate::{
@@ -187,7 +189,7 @@ fn a_phone_answers_what_an_agent_asks_pauses_steers_and_sees_the_end() {
     let limits = ["--max-cost-usd", "2", "--max-iterations", "12"];
     let running = sandbox.looping(limits).args(["--listen", "127.0.0.1:0"]).start();
     let at = address(&running);
-    running.wait_for_record(SOON, |event| matches!(event, Event::Asked { .. }));
+    running.wait_for_record(SOON, |event| matches!(event, Event::Ask(AskEvent::Asked { .. })));
     let watched = watched(&sandbox, browser);
 
     // Without a token nothing is shown.
@@ -276,7 +278,7 @@ fn a_phone_answers_what_an_agent_asks_pauses_steers_and_sees_the_end() {
         "{:?}",
         decided(&records)
     );
-    let steered = |event: &Event| matches!(event, Event::SteeringQueued { kind: SteeringKind::Next, text, .. } if text == "Give an example for each option");
+    let steered = |event: &Event| matches!(event, Event::Steering(SteeringEvent::Queued { kind: SteeringKind::Next, text, .. }) if text == "Give an example for each option");
     assert!(events(&records).any(steered));
     assert!(sandbox.prompt(3).contains("Give an example for each option"));
 }
@@ -292,7 +294,9 @@ fn a_page_that_was_cut_off_says_so_and_goes_on_with_every_record_once() {
         r#"seq -f "line %g" 300; echo "working on $n"; await "go$n"; work; echo "finished $n""#,
     ));
     let running = sandbox.looping([] as [&str; 0]).start();
-    running.wait_for_record(SOON, |event| matches!(event, Event::IterationStarted { .. }));
+    running.wait_for_record(SOON, |event| {
+        matches!(event, Event::Iteration(IterationEvent::Started { .. }))
+    });
     let watched = watched(&sandbox, browser);
     let page = watched.page(SMALL_PHONE, "light", "");
     page.sees("working on 1");
@@ -310,7 +314,7 @@ fn a_page_that_was_cut_off_says_so_and_goes_on_with_every_record_once() {
         sandbox.release(&format!("go{number}"));
         running.wait_for_record(
             SOON,
-            |event| matches!(event, Event::IterationStarted { iteration, .. } if *iteration == number + 1),
+            |event| matches!(event, Event::Iteration(IterationEvent::Started { iteration, .. }) if *iteration == number + 1),
         );
     }
     watched.relay.mend();
@@ -341,7 +345,9 @@ fn a_page_that_was_cut_off_says_so_and_goes_on_with_every_record_once() {
     let worded = |event: &Event| {
         matches!(
             event,
-            Event::IterationStarted { .. } | Event::IterationEnded { .. } | Event::Unpaused { .. }
+            Event::Iteration(IterationEvent::Started { .. })
+                | Event::Iteration(IterationEvent::Ended { .. })
+                | Event::Time(TimeEvent::Unpaused { .. })
         )
     };
     let records = sandbox.journal();
@@ -365,7 +371,9 @@ fn a_desk_is_used_by_keys_alone_and_hostile_output_stays_on_its_terminal() {
         printf '\033[38;2;250;20;20mred\033[0m \033[5;9;4mloud\033[0m\n\033[?1049h\033[2J\033[3;5Hplaced\033[1;1Hhome'; await go"#;
     sandbox.install(&Script::terminal(hostile));
     let running = sandbox.looping([] as [&str; 0]).start();
-    running.wait_for_record(SOON, |event| matches!(event, Event::IterationStarted { .. }));
+    running.wait_for_record(SOON, |event| {
+        matches!(event, Event::Iteration(IterationEvent::Started { .. }))
+    });
     let watched = watched(&sandbox, browser);
     let page = watched.page(DESK, "dark", "");
     page.sees("placed");
@@ -478,7 +486,9 @@ fn a_long_plan_shows_the_running_task_and_a_verdict_has_the_colour_of_its_eviden
         r#"await "go$n"; [ "$n" = 1 ] && work; [ "$n" = 2 ] && touch fixed; over Done."#,
     ));
     let running = sandbox.looping(["--goal", "green=test -e fixed"]).start();
-    running.wait_for_record(SOON, |event| matches!(event, Event::IterationStarted { .. }));
+    running.wait_for_record(SOON, |event| {
+        matches!(event, Event::Iteration(IterationEvent::Started { .. }))
+    });
     let watched = watched(&sandbox, browser);
     let [phone, desk] = [PHONE, DESK].map(|size| watched.page(size, "light", ""));
     phone.clicks("Plan");
@@ -556,7 +566,7 @@ fn an_installed_page_tells_what_a_run_asks_and_opens_without_its_server() {
 
     page.value(COUNT_SHOWN);
     let running = sandbox.looping([] as [&str; 0]).start();
-    running.wait_for_record(SOON, |event| matches!(event, Event::Asked { .. }));
+    running.wait_for_record(SOON, |event| matches!(event, Event::Ask(AskEvent::Asked { .. })));
     page.sees("Needs you");
     page.waits_for("shown > 0");
     let shown = "navigator.serviceWorker.ready.then((worker) => worker.getNotifications())";

@@ -1,6 +1,6 @@
 //! The rules on what agents may do, by the real binary.
 
-use ralph_core::event::{Decider, Event, PermissionMode};
+use ralph_core::event::{AskEvent, Decider, Event, PermissionMode};
 
 use crate::{
     bad_input::asking::{asking, decided},
@@ -222,7 +222,7 @@ works
         over.stderr
     );
     let running = sandbox.looping([] as [&str; 0]).start();
-    running.wait_for_record(SOON, |event| matches!(event, Event::Asked { .. }));
+    running.wait_for_record(SOON, |event| matches!(event, Event::Ask(AskEvent::Asked { .. })));
     let set = sandbox.ralph(["continue", "--permission-mode", "auto"]).run(SOON);
     let told = "permission mode `auto`: requests without a matching rule are now allowed\n";
     assert_eq!((set.code(), set.stdout.as_str()), (Some(0), told), "{set:?}");
@@ -237,6 +237,6 @@ works
         matches!(decisions[2], (false, Decider::Rule { .. })),
         "rules stay what they are"
     );
-    let changed = |event: &Event| *event == Event::PermissionModeChanged { mode };
+    let changed = |event: &Event| *event == Event::Ask(AskEvent::PermissionModeChanged { mode });
     assert!(records.iter().any(|record| changed(&record.event)));
 }

@@ -5,7 +5,7 @@ use std::{
     os::unix::fs::{PermissionsExt, symlink},
 };
 
-use ralph_core::event::Event;
+use ralph_core::event::{Event, IterationEvent};
 use serde_json::Value;
 
 use crate::harness::{SOON, Sandbox, Script};
@@ -186,7 +186,9 @@ fn a_task_is_added_in_the_manner_of_the_file_and_a_run_that_works_finds_it() {
     sandbox.git(["commit", "--quiet", "--message", "Plan"]);
     sandbox.install(&Script::jsonl("[ $n = 1 ] && await added\nwork\nover 'Done.'"));
     let running = sandbox.looping([] as [&str; 0]).start();
-    running.wait_for_record(SOON, |event| matches!(event, Event::IterationStarted { .. }));
+    running.wait_for_record(SOON, |event| {
+        matches!(event, Event::Iteration(IterationEvent::Started { .. }))
+    });
     let added = add(&["Write world.txt"]);
     assert_eq!(added.code(), Some(0), "{added:?}");
     sandbox.release("added");

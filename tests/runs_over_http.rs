@@ -33,7 +33,10 @@ fn the_run_that_goes_on_and_those_before_it_are_read_under_their_names_and_only_
     sandbox.plan(1);
     let running = sandbox.looping::<[&str; 0]>([]).start();
     running.wait_for_record(SOON, |event| {
-        matches!(event, ralph_core::event::Event::IterationStarted { .. })
+        matches!(
+            event,
+            ralph_core::event::Event::Iteration(ralph_core::event::IterationEvent::Started { .. })
+        )
     });
     let http = Http::for_socket(&sandbox.paths().socket());
 

@@ -3,7 +3,7 @@
 
 use std::{fs, path::PathBuf};
 
-use ralph_core::event::{Event, Missing, Notice, Proof, StopReason};
+use ralph_core::event::{ClaimEvent, Event, Missing, Notice, Proof, RunEvent, StopReason};
 use ralph_state::store::paths::ProjectPaths;
 
 use crate::harness::{
@@ -137,10 +137,10 @@ fn has_landlock(sandbox: &Sandbox) -> bool {
 fn proof(finished: &Finished) -> Option<Proof> {
     let records = finished.records();
     events(&records).find_map(|event| match event {
-        Event::RunStopped {
+        Event::Run(RunEvent::Stopped {
             reason: StopReason::Done { proof, .. },
             ..
-        } => Some(*proof),
+        }) => Some(*proof),
         _ => None,
     })
 }
@@ -225,7 +225,7 @@ fn an_agent_and_the_code_that_it_writes_learn_nothing_of_held_out_tests_but_how_
         }
     )));
     let refused = events(&records).find_map(|event| match event {
-        Event::ClaimRefused { reasons, .. } => Some(reasons.clone()),
+        Event::Claim(ClaimEvent::Refused { reasons, .. }) => Some(reasons.clone()),
         _ => None,
     });
     assert!(

@@ -1,13 +1,13 @@
 //! Tasks that the user sets aside while a run works.
 
-use ralph_core::event::{Event, Record};
+use ralph_core::event::{Event, IterationEvent, Record};
 
 use crate::harness::{SOON, Sandbox, Script, events, running::Finished};
 
 /// The task of each iteration.
 fn tasks(records: &[Record]) -> Vec<&str> {
     let tasks = events(records).filter_map(|event| match event {
-        Event::IterationStarted { task, .. } => Some(task.as_deref().unwrap_or("none")),
+        Event::Iteration(IterationEvent::Started { task, .. }) => Some(task.as_deref().unwrap_or("none")),
         _ => None,
     });
     tasks.collect()

@@ -1,6 +1,6 @@
 //! Checks of tasks: commands that have to pass before a tick counts, run by the real binary.
 
-use ralph_core::event::{Event, Proof, Record, StopReason};
+use ralph_core::event::{Event, GateEvent, IterationEvent, Proof, Record, RunEvent, StopReason};
 
 use crate::harness::{SOON, Sandbox, Script, events, running::Finished};
 
@@ -27,7 +27,9 @@ fn ran(sandbox: &Sandbox, args: &[&str]) -> Finished {
 /// The checks that were run, with the iteration and whether they passed.
 fn checked(records: &[Record]) -> Vec<(u32, &str, bool)> {
     let checks = events(records).filter_map(|event| match event {
-        Event::GoalChecked { iteration, result } => Some((*iteration, result.name.as_str(), result.passed)),
+        Event::Gate(GateEvent::GoalChecked { iteration, result }) => {
+            Some((*iteration, result.name.as_str(), result.passed))
+        }
         _ => None,
     });
     checks.collect()
@@ -36,7 +38,7 @@ fn checked(records: &[Record]) -> Vec<(u32, &str, bool)> {
 /// The task of each iteration.
 fn tasks(records: &[Record]) -> Vec<&str> {
     let tasks = events(records).filter_map(|event| match event {
-        Event::IterationStarted { task, .. } => Some(task.as_deref().unwrap_or("none")),
+        Event::Iteration(IterationEvent::Started { task, .. }) => Some(task.as_deref().unwrap_or("none")),
         _ => None,
     });
     tasks.collect()
@@ -49,13 +51,13 @@ fn assert_passed(finished: &Finished) {
     assert!(
         matches!(
             end,
-            Some(Event::RunStopped {
+            Some(Event::Run(RunEvent::Stopped {
                 reason: StopReason::Done {
                     proof: Proof::ExitCodes,
                     ..
                 },
                 ..
-            })
+            }))
         ),
         "{finished:?}"
     );

@@ -1,6 +1,6 @@
 //! The order of tasks that wait for others, come first or are optional, in runs of the real binary.
 
-use ralph_core::event::{Event, Record};
+use ralph_core::event::{Event, IterationEvent, Record};
 
 use crate::harness::{SOON, Sandbox, Script, events};
 
@@ -15,7 +15,7 @@ fn sandbox(plan: &str, agent: &str) -> Sandbox {
 /// The task of each iteration.
 fn tasks(records: &[Record]) -> Vec<&str> {
     let tasks = events(records).filter_map(|event| match event {
-        Event::IterationStarted { task, .. } => Some(task.as_deref().unwrap_or("none")),
+        Event::Iteration(IterationEvent::Started { task, .. }) => Some(task.as_deref().unwrap_or("none")),
         _ => None,
     });
     tasks.collect()

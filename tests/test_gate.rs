@@ -1,7 +1,8 @@
 //! The worth of passing tests: an agent may change the work, but never what measures it.
 
 use ralph_core::event::{
-    Breakdown, ConfirmedBy, Event, Missing, MutantOutcome, MutantTarget, Proof, Record, StopReason, TriedMutant,
+    Breakdown, ClaimEvent, ConfirmedBy, Event, GateEvent, Missing, MutantOutcome, MutantTarget, Proof, Record,
+    RunEvent, StopReason, TriedMutant,
 };
 use ralph_state::store::journal::read;
 
@@ -50,10 +51,10 @@ fn proof(finished: &Finished) -> Option<Proof> {
 
 fn proof_in(records: &[Record]) -> Option<Proof> {
     events(records).find_map(|event| match event {
-        Event::RunStopped {
+        Event::Run(RunEvent::Stopped {
             reason: StopReason::Done { proof, .. },
             ..
-        } => Some(*proof),
+        }) => Some(*proof),
         _ => None,
     })
 }
@@ -64,7 +65,7 @@ fn refusals(finished: &Finished) -> Vec<Missing> {
 
 fn refusals_in(records: &[Record]) -> Vec<Missing> {
     let refused = events(records).filter_map(|event| match event {
-        Event::ClaimRefused { reasons, .. } => Some(reasons.clone()),
+        Event::Claim(ClaimEvent::Refused { reasons, .. }) => Some(reasons.clone()),
         _ => None,
     });
     refused.flatten().collect()
@@ -74,7 +75,7 @@ fn refusals_in(records: &[Record]) -> Vec<Missing> {
 fn mutants(finished: &Finished) -> Vec<TriedMutant> {
     let records = finished.records();
     let tried = events(&records).filter_map(|event| match event {
-        Event::MutantsTried { mutants, .. } => Some(mutants.clone()),
+        Event::Gate(GateEvent::MutantsTried { mutants, .. }) => Some(mutants.clone()),
         _ => None,
     });
     tried.last().unwrap_or_default().to_vec()
@@ -101,7 +102,9 @@ fn work_that_passes_tests_which_measure_is_verified() {
     let records = finished.records();
     let counts: Vec<_> = events(&records)
         .filter_map(|event| match event {
-            Event::GoalChecked { iteration, result } => Some((*iteration, result.tests.clone()?.passed)),
+            Event::Gate(GateEvent::GoalChecked { iteration, result }) => {
+                Some((*iteration, result.tests.clone()?.passed))
+            }
             _ => None,
         })
         .collect();
@@ -287,7 +290,7 @@ fn new_tests_may_need_what_changed_with_them() {
     );
     let records = finished.records();
     let trial = events(&records).find_map(|event| match event {
-        Event::TrialMade { trial, .. } => Some(trial.clone()),
+        Event::Gate(GateEvent::TrialMade { trial, .. }) => Some(trial.clone()),
         _ => None,
     });
     let trial = trial.expect("a helper of tests changed");
@@ -412,7 +415,7 @@ fn a_goal_that_a_run_is_given_later_has_the_tests_of_that_moment_without_git() {
     let (printed, records) = continued(&sandbox, &["--goal", "tests=node --test"]);
     assert!(printed.contains("git has no checkpoint of that time"), "{printed}");
     assert!(
-        !events(&records).any(|event| matches!(event, Event::TrialMade { .. })),
+        !events(&records).any(|event| matches!(event, Event::Gate(GateEvent::TrialMade { .. }))),
         "{printed}"
     );
 }
@@ -456,7 +459,7 @@ fn originals_that_are_lost_end_the_run_at_once_and_are_taken_from_its_first_chec
             }
         )
     };
-    let stopped = |event: &Event| matches!(event, Event::RunStopped { reason, .. } if is_reason(reason));
+    let stopped = |event: &Event| matches!(event, Event::Run(RunEvent::Stopped { reason, .. }) if is_reason(reason));
     assert!(events(&records).any(stopped), "{finished:?}");
     let report = sandbox.ralph(["report"]).run(SOON).stdout;
     assert!(
@@ -549,7 +552,7 @@ fn two_tasks(plan: &str) -> Sandbox {
 fn confirmations(finished: &Finished) -> Vec<ConfirmedBy> {
     let records = finished.records();
     let confirmed = events(&records).filter_map(|event| match event {
-        Event::TestsConfirmed { by, .. } => Some(by.clone()),
+        Event::Gate(GateEvent::TestsConfirmed { by, .. }) => Some(by.clone()),
         _ => None,
     });
     confirmed.collect()
@@ -656,7 +659,9 @@ fn a_goal_that_fails_and_passes_on_the_same_files_is_flaky_and_has_to_pass_twice
         assert_eq!(proof(&finished).is_some(), passes, "{failing}: {finished:?}");
         let records = finished.records();
         let found = events(&records).any(|event| match event {
-            Event::GoalChecked { result, .. } => result.flaky.as_ref().is_some_and(|flaky| flaky.tests[..] == ["sum"]),
+            Event::Gate(GateEvent::GoalChecked { result, .. }) => {
+                result.flaky.as_ref().is_some_and(|flaky| flaky.tests[..] == ["sum"])
+            }
             _ => false,
         });
         assert_eq!(found, flaky, "{failing}: {finished:?}");

@@ -12,7 +12,7 @@ mod restoring;
 mod steering;
 mod terminal;
 
-use ralph_core::event::{Event, Record, StopReason};
+use ralph_core::event::{Event, Record, RunEvent, StopReason};
 use ralph_system::proc::Size;
 use ralph_ui::tui::ScreenLayout;
 
@@ -43,7 +43,7 @@ pub fn pane(cols: u16, rows: u16) -> Size {
 
 fn reason(records: &[Record]) -> Option<&StopReason> {
     match &records.last()?.event {
-        Event::RunStopped { reason, .. } => Some(reason),
+        Event::Run(RunEvent::Stopped { reason, .. }) => Some(reason),
         _ => None,
     }
 }

@@ -18,7 +18,7 @@ use std::{
     time::Instant,
 };
 
-use ralph_core::event::{Event, Record};
+use ralph_core::event::{Event, GateEvent, IterationEvent, Record, RunEvent};
 
 use crate::harness::{SOON, Sandbox, Script, events, wait_until};
 
@@ -89,11 +89,11 @@ impl VandalScenario {
         let finished = program.run(SOON);
         let records = finished.records();
         let iterations = events(&records)
-            .filter(|event| matches!(event, Event::IterationStarted { .. }))
+            .filter(|event| matches!(event, Event::Iteration(IterationEvent::Started { .. })))
             .count();
         let iterations = u32::try_from(iterations).expect("few iterations");
         let reason = events(&records).find_map(|event| match event {
-            Event::RunStopped { reason, .. } => Some(reason.clone()),
+            Event::Run(RunEvent::Stopped { reason, .. }) => Some(reason.clone()),
             _ => None,
         });
         let code = finished.code();
@@ -167,7 +167,7 @@ impl VandalScenario {
         }
         let mut goals = std::collections::BTreeMap::new();
         for event in events(records) {
-            if let Event::GoalChecked { result, .. } = event {
+            if let Event::Gate(GateEvent::GoalChecked { result, .. }) = event {
                 goals.insert(&result.name, result.passed);
             }
         }

@@ -11,7 +11,7 @@ use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
-use ralph_core::event::Event;
+use ralph_core::event::{Event, IterationEvent};
 use serde_json::{Value, json};
 
 use crate::{
@@ -40,7 +40,7 @@ fn a_watch_waits_for_a_run_shows_each_change_outlives_a_kill_and_ends_with_the_r
     let limited = ["--max-iterations", "3"];
     let first = sandbox.looping(limited).start();
     first.wait_for_record(SOON, |event| {
-        matches!(event, Event::IterationStarted { iteration: 2, .. })
+        matches!(event, Event::Iteration(IterationEvent::Started { iteration: 2, .. }))
     });
     plain.wait_for_line(SOON, |line| line.contains("1 of 3 tasks · Task 2"));
     json.wait_for_line(SOON, |line| line.contains(r#""tasksDone":1"#));
@@ -52,7 +52,7 @@ fn a_watch_waits_for_a_run_shows_each_change_outlives_a_kill_and_ends_with_the_r
 
     let resumed = sandbox.looping(limited).start();
     resumed.wait_for_record(SOON, |event| {
-        matches!(event, Event::IterationStarted { iteration: 3, .. })
+        matches!(event, Event::Iteration(IterationEvent::Started { iteration: 3, .. }))
     });
     terminal.sees(&format!("running (pid {})", resumed.pid()));
     let of_resumed = format!(r#""pid":{},"#, resumed.pid());
@@ -140,7 +140,9 @@ fn a_watch_says_that_a_stopped_ralph_does_not_answer() {
     sandbox.install(&Script::jsonl("said working; await go; work; over 'One task less.'"));
     sandbox.plan(1);
     let running = sandbox.looping([] as [&str; 0]).start();
-    running.wait_for_record(SOON, |event| matches!(event, Event::IterationStarted { .. }));
+    running.wait_for_record(SOON, |event| {
+        matches!(event, Event::Iteration(IterationEvent::Started { .. }))
+    });
     let pid = Pid::from_raw(sandbox.loop_pid());
     kill(pid, Signal::SIGSTOP).expect("it runs");
     let watch = sandbox.ralph(["status", "--watch"]).start();

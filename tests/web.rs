@@ -13,7 +13,7 @@ use std::{
 };
 
 use nix::sys::signal::Signal;
-use ralph_core::event::Event;
+use ralph_core::event::{AskEvent, Event, IterationEvent};
 use serde_json::{Value, json};
 
 use crate::{
@@ -127,8 +127,10 @@ fn the_runs_of_all_projects_are_listed_followed_and_answered_behind_one_token_wh
 
     let asks = asking.looping(["--state-dir", state]).start();
     let works = working.looping(["--state-dir", state]).start();
-    asks.wait_for_record(SOON, |event| matches!(event, Event::Asked { .. }));
-    works.wait_for_record(SOON, |event| matches!(event, Event::IterationStarted { .. }));
+    asks.wait_for_record(SOON, |event| matches!(event, Event::Ask(AskEvent::Asked { .. })));
+    works.wait_for_record(SOON, |event| {
+        matches!(event, Event::Iteration(IterationEvent::Started { .. }))
+    });
     let [first, second] = [&asking, &working].map(|sandbox| sandbox.project().display().to_string());
     let standing = standings(&http);
     assert_eq!(standing[&first], json!(["running", true, true, 1, null]));
@@ -208,7 +210,9 @@ fn what_answers_in_place_of_a_run_is_never_a_document_of_the_page() {
     sandbox.install(&Script::jsonl("said ready; await go; work; over done"));
     sandbox.plan(1);
     let running = sandbox.looping([] as [&str; 0]).start();
-    running.wait_for_record(SOON, |event| matches!(event, Event::IterationStarted { .. }));
+    running.wait_for_record(SOON, |event| {
+        matches!(event, Event::Iteration(IterationEvent::Started { .. }))
+    });
     let socket = sandbox.paths().socket();
     let mode = std::fs::metadata(&socket).expect("the socket").permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
@@ -311,7 +315,9 @@ fn a_code_logs_one_browser_in_once_and_a_session_that_is_ended_or_revoked_sees_n
     sandbox.install(&Script::jsonl("said ready; await go; work; over done"));
     sandbox.plan(1);
     let running = sandbox.looping([] as [&str; 0]).start();
-    running.wait_for_record(SOON, |event| matches!(event, Event::IterationStarted { .. }));
+    running.wait_for_record(SOON, |event| {
+        matches!(event, Event::Iteration(IterationEvent::Started { .. }))
+    });
     let no_web = sandbox.ralph(["token", "--web", "--code"]).run(SOON);
     assert!(
         no_web.code() == Some(1) && no_web.stderr.contains("no `ralph web` is running"),

@@ -36,14 +36,27 @@ pub fn whole<'a, T>(text: &'a str, read: fn(&mut Json<StrRead<'a>>) -> Result<T,
 /// Reads an enum whose variant is named by the field `tag` of the object in `text`.
 ///
 /// # Errors
-/// If `text` is not an object, has no such field, or as `read`.
+/// If `text` is not an object, has no such field, or no variant of the enum.
 #[doc(hidden)]
-pub fn by_tag<'a, T>(text: &'a str, tag: &'static str, read: fn(Tagged<'a>) -> Result<T, Error>) -> Result<T, Error> {
+pub fn by_tag<T: ByTag>(text: &str, tag: &'static str) -> Result<T, Error> {
     let variant = match leading(text, tag) {
         Some(variant) => Cow::Borrowed(variant),
         None => Json::from_str(text).deserialize_map(TagVisitor(tag))?,
     };
-    read(Tagged { variant, text })
+    T::read(Tagged { variant, text })
+}
+
+/// An enum whose variants are told apart by a tag.
+#[doc(hidden)]
+pub trait ByTag: Sized {
+    /// Whether one of the variants has this tag.
+    fn knows(tag: &str) -> bool;
+
+    /// Reads the variant.
+    ///
+    /// # Errors
+    /// If the tag is unknown, or the fields are not those of its variant.
+    fn read(object: Tagged<'_>) -> Result<Self, Error>;
 }
 
 /// The tag of an object that begins with it, as all do that ralph writes.
@@ -81,6 +94,12 @@ impl<'de> Visitor<'de> for TagVisitor {
 pub struct Tagged<'a> {
     variant: Cow<'a, str>,
     text: &'a str,
+}
+
+impl Tagged<'_> {
+    pub fn is_one_of<T: ByTag>(&self) -> bool {
+        T::knows(&self.variant)
+    }
 }
 
 impl<'de> Deserializer<'de> for Tagged<'de> {
@@ -131,6 +150,53 @@ impl<'de> VariantAccess<'de> for Fields<'de> {
     }
 }
 
+/// Returns the names of the variants that `read` asks for.
+#[doc(hidden)]
+pub fn names<T>(read: fn(Names) -> Result<T, Names>) -> &'static [&'static str] {
+    read(Names(&[])).map_or_else(|Names(names)| names, |_| &[])
+}
+
+/// Input without a value: it ends with the names of the variants that it is asked for.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Names(&'static [&'static str]);
+
+impl fmt::Display for Names {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.join(", "))
+    }
+}
+
+impl std::error::Error for Names {}
+
+impl serde::de::Error for Names {
+    fn custom<T: fmt::Display>(_: T) -> Self {
+        Self(&[])
+    }
+}
+
+impl<'de> Deserializer<'de> for Names {
+    type Error = Names;
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Names> {
+        Err(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        names: &'static [&'static str],
+        _: V,
+    ) -> Result<V::Value, Names> {
+        Err(Names(names))
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map struct identifier ignored_any
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde::Serialize;
@@ -147,6 +213,15 @@ mod tests {
             name: Option<String>,
         },
         Group(Group),
+        #[serde(untagged)]
+        Round(Round),
+    }
+
+    #[derive(Debug, Clone, PartialEq, Serialize, ReadJson)]
+    #[serde(tag = "type", rename_all = "kebab-case")]
+    enum Round {
+        Circle { radius: u32 },
+        Point,
     }
 
     #[derive(Debug, Clone, PartialEq, Serialize, ReadJson)]
@@ -170,7 +245,8 @@ mod tests {
         let shape = Shape::Group(Group {
             members: vec![inner, Shape::Nothing],
         });
-        for shape in [Shape::Nothing, square(), shape] {
+        let round = [Round::Circle { radius: 2 }, Round::Point].map(Shape::Round);
+        for shape in [Shape::Nothing, square(), shape].into_iter().chain(round) {
             let text = serde_json::to_string(&shape).unwrap();
             assert_eq!(read(&text).unwrap(), shape, "{text}");
         }
@@ -197,10 +273,11 @@ mod tests {
             ("{}", "missing field `type`"),
             (r#"{"type":3}"#, "expected a string"),
             (
-                r#"{"type":"circle"}"#,
-                "unknown variant `circle`, expected one of `nothing`, `square`, `group`",
+                r#"{"type":"cube"}"#,
+                "unknown variant `cube`, expected one of `nothing`, `square`, `group`",
             ),
             (r#"{"type":"square"}"#, "missing field `sideMm`"),
+            (r#"{"type":"circle"}"#, "missing field `radius`"),
             (
                 r#"{"type":"square","sideMm":"3"}"#,
                 "invalid type: string \"3\", expected u32",

@@ -4,8 +4,8 @@ use std::{env, fs, path::Path};
 
 use crate::{
     event::{
-        Answered, Ask, AskId, AskVerdict, Checkpoint, Choice, Decider, Event, Exit, GoalFailure, GoalResult, Offer,
-        Outcome, PermissionRequest, Question, Record, Role, ToolKind,
+        Answered, Ask, AskEvent, AskId, AskVerdict, Checkpoint, Choice, Decider, Event, Exit, GateEvent, GoalFailure,
+        GoalResult, IterationEvent, Offer, Outcome, PermissionRequest, Question, Record, Role, ToolKind,
     },
     run::RunView,
 };
@@ -85,7 +85,7 @@ pub fn through_snapshots(records: &[Record]) -> RunView {
 
 /// The start of an iteration of `codex`.
 pub fn iteration_started(iteration: u32, task: Option<&str>, checkpoint: Option<Checkpoint>) -> Event {
-    Event::IterationStarted {
+    Event::Iteration(IterationEvent::Started {
         iteration,
         adapter: "codex".to_owned(),
         model: None,
@@ -97,23 +97,23 @@ pub fn iteration_started(iteration: u32, task: Option<&str>, checkpoint: Option<
         overhead_bytes: 900,
         messages: Vec::new(),
         role: Role::default(),
-    }
+    })
 }
 
 /// A completed iteration.
 pub fn iteration_ended(iteration: u32) -> Event {
-    Event::IterationEnded {
+    Event::Iteration(IterationEvent::Ended {
         iteration,
         outcome: Outcome::Completed,
         exit: None,
         duration_ms: 1,
         output_bytes: 1,
-    }
+    })
 }
 
 /// A decision of iteration 3 on a `git push`; `ask` is the number of the question, if it was asked.
 pub fn permission_decided(ask: Option<u32>, allowed: bool, by: Decider, message: Option<&str>) -> Event {
-    Event::Answered {
+    Event::Ask(AskEvent::Answered {
         answered: Box::new(Answered {
             iteration: 3,
             ask,
@@ -131,13 +131,13 @@ pub fn permission_decided(ask: Option<u32>, allowed: bool, by: Decider, message:
             denials: (!allowed).into(),
             at_ms: 0,
         }),
-    }
+    })
 }
 
 /// An answer to a question about a colour; without `answers`, there is none.
 pub fn question_answered(ask: u32, answers: &[&str], by: Decider, waited_ms: u64) -> Event {
     let answers = answers.iter().map(|answer| vec![(*answer).to_owned()]);
-    Event::Answered {
+    Event::Ask(AskEvent::Answered {
         answered: Box::new(Answered {
             iteration: 3,
             ask: Some(ask),
@@ -154,13 +154,13 @@ pub fn question_answered(ask: u32, answers: &[&str], by: Decider, waited_ms: u64
             denials: 0,
             at_ms: 0,
         }),
-    }
+    })
 }
 
 /// The end of a question that the agent withdrew.
 pub fn question_withdrawn(ask: u32) -> Event {
     let mut event = permission_decided(Some(ask), true, Decider::Agent, None);
-    if let Event::Answered { answered } = &mut event {
+    if let Event::Ask(AskEvent::Answered { answered }) = &mut event {
         answered.verdict = AskVerdict::Withdrawn;
     }
     event
@@ -169,7 +169,7 @@ pub fn question_withdrawn(ask: u32) -> Event {
 /// A goal that took one second and exited with `code`, with output `tail`.
 pub fn goal_checked(iteration: u32, name: &str, code: i32, tail: &str) -> Event {
     let exit = Exit::Code { code };
-    Event::GoalChecked {
+    Event::Gate(GateEvent::GoalChecked {
         iteration,
         result: GoalResult {
             name: name.to_owned(),
@@ -187,7 +187,7 @@ pub fn goal_checked(iteration: u32, name: &str, code: i32, tail: &str) -> Event 
             newly_skipped: Default::default(),
             sealed_output: None,
         },
-    }
+    })
 }
 
 /// A question for a colour, and one for sizes if `several`.
@@ -209,7 +209,7 @@ pub fn question_asked(number: u32, several: bool) -> Event {
         multiple: true,
         ..colour.clone()
     };
-    let Event::Asked { ask } = permission_asked(number) else {
+    let Event::Ask(AskEvent::Asked { ask }) = permission_asked(number) else {
         unreachable!("it asks")
     };
     let request = PermissionRequest {
@@ -220,12 +220,12 @@ pub fn question_asked(number: u32, several: bool) -> Event {
         questions: if several { vec![colour, sizes] } else { vec![colour] },
         ..ask.request
     };
-    Event::Asked {
+    Event::Ask(AskEvent::Asked {
         ask: Box::new(Ask {
             until_ms: ask.until_ms,
             ..Ask::requested(number, 3, request)
         }),
-    }
+    })
 }
 
 /// A request to use a tool of an MCP server.
@@ -263,7 +263,7 @@ pub fn permission_asked(number: u32) -> Event {
         diff: None,
         questions: Vec::new(),
     };
-    Event::Asked {
+    Event::Ask(AskEvent::Asked {
         ask: Box::new(Ask {
             until_ms: Some(u64::MAX / 2),
             offer: Offer {
@@ -274,5 +274,5 @@ pub fn permission_asked(number: u32) -> Event {
             },
             ..Ask::requested(number, 3, request)
         }),
-    }
+    })
 }

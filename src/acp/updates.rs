@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use ralph_core::{
-    event::{AgentSignal, Ask, Event, Record, ToolKind},
+    event::{AgentEvent, AgentSignal, Ask, Event, Record, ToolKind},
     run::{OpenAsk, RunView},
 };
 use ralph_ui::report::{OutputStyle, RunReport, write_head};
@@ -30,7 +30,9 @@ impl ShownRun {
     pub(super) fn take(&mut self, record: &Record, clock: impl Fn(u64) -> String) -> Vec<Value> {
         self.view.apply(record);
         let mut updates: Vec<Value> = match &record.event {
-            Event::AgentReported { iteration, signal } => of_signal(*iteration, signal).into_iter().collect(),
+            Event::Agent(AgentEvent::Reported { iteration, signal }) => {
+                of_signal(*iteration, signal).into_iter().collect()
+            }
             event => {
                 let line = narrate(event, clock);
                 line.map(|line| message(&format!("{} {}  \n", code_and_sign(line.tone).1, line.text)))

@@ -2,7 +2,7 @@
 
 use std::{path::Path, thread, time::Duration};
 
-use ralph_core::event::{Event, RunId, StopReason};
+use ralph_core::event::{Event, RunEvent, RunId, StopReason};
 use ralph_state::{
     control::{
         Address, ControlError,
@@ -167,7 +167,7 @@ fn followed(paths: &ProjectPaths) -> Result<(RunId, Option<Option<u8>>), AttachE
         match frames.next_frame() {
             Ok(Some(Frame::End { exit_code })) => return Ok((hello.run, Some(exit_code))),
             Ok(Some(Frame::Event(UiEvent::Record(record)))) => {
-                if let Event::RunStopped { reason, .. } = &record.event {
+                if let Event::Run(RunEvent::Stopped { reason, .. }) = &record.event {
                     return Ok((hello.run, Some(Some(reason.exit_code()))));
                 }
             }

@@ -329,8 +329,9 @@ mod tests {
     use super::*;
     use ralph_core::{
         event::{
-            AgentSignal, BreakerCause, Event, Goal, PlanSnapshot, PlanTask, ReviewSettings, ReviewWhen, Role, RunId,
-            Settings, SteeringId, StopReason, Wait, WaitCause, Worker,
+            AgentEvent, AgentSignal, BreakerCause, Event, Goal, IterationEvent, PlanEvent, PlanSnapshot, PlanTask,
+            ReviewSettings, ReviewWhen, Role, RunEvent, RunId, Settings, SteeringEvent, SteeringId, StopReason,
+            TimeEvent, Wait, WaitCause, Worker,
         },
         testing::{goal_checked, iteration_ended, iteration_started, permission_asked},
     };
@@ -342,7 +343,7 @@ mod tests {
     const MINUTE_MS: u64 = 60_000;
 
     fn started(settings: Settings) -> Event {
-        Event::RunStarted {
+        Event::Run(RunEvent::Started {
             project: "/project".into(),
             pid: 7,
             settings: Box::new(settings),
@@ -350,7 +351,7 @@ mod tests {
             number: 1,
             earlier_starts_ms: Vec::new(),
             earlier_spending: Vec::new(),
-        }
+        })
     }
 
     fn plan(done: usize) -> Event {
@@ -363,9 +364,9 @@ mod tests {
             settings: Default::default(),
             ..PlanTask::default()
         });
-        Event::PlanRead {
+        Event::Plan(PlanEvent::Read {
             plan: PlanSnapshot { tasks: tasks.collect() },
-        }
+        })
     }
 
     #[test]
@@ -392,7 +393,7 @@ mod tests {
         };
         let line = said(&view).expect("two tasks have told how long the others take");
         assert!(line.starts_with("ready in  about "), "{line}");
-        view.apply_event(8 * MINUTE_MS, &Event::Held);
+        view.apply_event(8 * MINUTE_MS, &Event::Time(TimeEvent::Held));
         assert_eq!(said(&view), None, "nobody works");
     }
 
@@ -412,7 +413,7 @@ mod tests {
         };
         let by = |number, of: &str, of_role| {
             let mut event = iteration_started(number, Some("Task 0"), None);
-            if let Event::IterationStarted { adapter, role, .. } = &mut event {
+            if let Event::Iteration(IterationEvent::Started { adapter, role, .. }) = &mut event {
                 of.clone_into(adapter);
                 *role = of_role;
             }
@@ -438,11 +439,11 @@ mod tests {
         let hints = Vec::new();
         view.apply_event(
             3,
-            &Event::RunStopped {
+            &Event::Run(RunEvent::Stopped {
                 reason,
                 hints: hints.into(),
                 totals,
-            },
+            }),
         );
         assert_eq!(lines(&view), ["adapter   claude", "reviewer  codex/sharp"]);
     }
@@ -462,20 +463,22 @@ mod tests {
             }],
             ..Settings::default()
         };
-        let message = |id, kind, text: &str| Event::SteeringQueued {
-            id: SteeringId(id),
-            kind,
-            text: text.to_owned(),
-            answers: None,
+        let message = |id, kind, text: &str| {
+            Event::Steering(SteeringEvent::Queued {
+                id: SteeringId(id),
+                kind,
+                text: text.to_owned(),
+                answers: None,
+            })
         };
-        let tool = Event::AgentReported {
+        let tool = Event::Agent(AgentEvent::Reported {
             iteration: 2,
             signal: AgentSignal::ToolStarted {
                 call: "1".to_owned(),
                 tool: "shell".to_owned(),
                 input: "cargo test\ncargo clippy".to_owned(),
             },
-        };
+        });
         let mut view = RunView::default();
         for (minute, event) in [
             (0, started(settings)),
@@ -516,12 +519,12 @@ mod tests {
         assert!(!text.contains("\niteration ") && !text.contains("left)"), "{text}");
         view.apply_event(
             8 * MINUTE_MS,
-            &Event::WaitStarted {
+            &Event::Time(TimeEvent::WaitStarted {
                 wait: Wait::Backoff,
                 until_ms: 9 * MINUTE_MS,
                 attempt: 1,
                 why: WaitCause::BegunBefore,
-            },
+            }),
         );
         let text = at_eight(&status, &view);
         assert!(text.contains("\nleft      1m00s\n"), "{text}");

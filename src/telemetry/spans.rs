@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, mem};
 
 use ralph_core::{
-    event::{AgentSignal, Event, GoalResult, Outcome, Record, RunId},
+    event::{AgentEvent, AgentSignal, Event, GateEvent, GoalResult, IterationEvent, Outcome, Record, RunEvent, RunId},
     run::{Iteration, Phase, RunView},
 };
 use ralph_words::{outcome_word, stop_in_words};
@@ -60,27 +60,31 @@ impl SpanFold {
             at_ms: record.at_ms,
         };
         match &record.event {
-            Event::JournalOpened { .. } | Event::RunReopened { .. } => self.root = Some(begun),
-            Event::IterationStarted { .. } => {
+            Event::Run(RunEvent::JournalOpened { .. }) | Event::Run(RunEvent::Reopened { .. }) => {
+                self.root = Some(begun)
+            }
+            Event::Iteration(IterationEvent::Started { .. }) => {
                 self.iteration = Some(begun);
                 self.session = None;
                 self.tools.clear();
             }
-            Event::AgentReported { signal, .. } => self.reported(begun, signal, &mut told),
-            Event::IterationEnded { iteration, outcome, .. } => {
+            Event::Agent(AgentEvent::Reported { signal, .. }) => self.reported(begun, signal, &mut told),
+            Event::Iteration(IterationEvent::Ended { iteration, outcome, .. }) => {
                 for tool in mem::take(&mut self.tools) {
                     told.spans.extend(self.tool_span(tool, record.at_ms, None));
                 }
                 self.agent_ended(*iteration, outcome, record.at_ms, &mut told);
             }
-            Event::VerificationStarted { .. } => self.verified_from_ms = Some(record.at_ms),
-            Event::GoalChecked { iteration, result } => told.spans.extend(self.goal_span(*iteration, result, begun)),
+            Event::Gate(GateEvent::VerificationStarted { .. }) => self.verified_from_ms = Some(record.at_ms),
+            Event::Gate(GateEvent::GoalChecked { iteration, result }) => {
+                told.spans.extend(self.goal_span(*iteration, result, begun))
+            }
             _ => {}
         }
         if let Some(iteration) = before.filter(|_| open_iteration(&self.view.phase).is_none()) {
             told.spans.extend(self.iteration_span(iteration, record.at_ms));
         }
-        if matches!(record.event, Event::RunStopped { .. }) {
+        if matches!(record.event, Event::Run(RunEvent::Stopped { .. })) {
             told.spans.extend(self.run_span(record.at_ms));
         }
         told

@@ -15,7 +15,7 @@ use std::{
 };
 
 use nix::sys::signal::Signal;
-use ralph_core::event::{Event, Record, RequestedBy, UserCommand};
+use ralph_core::event::{Event, Record, RequestedBy, RunEvent, UserCommand};
 use ralph_state::{
     control::{
         Address, ControlError,
@@ -320,8 +320,8 @@ impl FrameReceiver {
 /// Updates the exit code of a run from `record`.
 fn end_with(stopped: &mut Option<u8>, record: &Record) {
     match &record.event {
-        Event::RunStopped { reason, .. } => *stopped = Some(reason.exit_code()),
-        Event::RunReopened { .. } => *stopped = None,
+        Event::Run(RunEvent::Stopped { reason, .. }) => *stopped = Some(reason.exit_code()),
+        Event::Run(RunEvent::Reopened { .. }) => *stopped = None,
         _ => {}
     }
 }

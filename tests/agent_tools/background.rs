@@ -1,6 +1,6 @@
 //! Background tasks through the tools: the rules of `ralph tasks` apply, and every answer is short.
 
-use ralph_core::event::{BackgroundEnd, Event, Requester};
+use ralph_core::event::{BackgroundEnd, BackgroundEvent, Event, Requester};
 use serde_json::{Value, json};
 
 use super::goals::{answers, begin};
@@ -14,7 +14,7 @@ fn ask(sandbox: &Sandbox, tool: &str, arguments: Value) -> (String, bool) {
 }
 
 fn ended(wanted: u32) -> impl Fn(&Event) -> bool {
-    move |event| matches!(event, Event::BackgroundEnded { number, .. } if *number == wanted)
+    move |event| matches!(event, Event::Background(BackgroundEvent::Ended { number, .. }) if *number == wanted)
 }
 
 #[test]
@@ -79,10 +79,10 @@ fn an_agent_starts_a_task_reads_it_in_parts_and_cancels_it_and_not_the_users() {
     let records = finished.records();
     let of_agent = |event: &&Event| {
         let by = Requester::Agent;
-        matches!(event, Event::BackgroundStarted { by: whose, .. } if *whose == by)
+        matches!(event, Event::Background(BackgroundEvent::Started { by: whose, .. }) if *whose == by)
     };
     assert_eq!(events(&records).filter(of_agent).count(), 3);
-    let cancelled = |event: &Event| matches!(event, Event::BackgroundEnded { number: 1, result } if result.end == BackgroundEnd::Cancelled);
+    let cancelled = |event: &Event| matches!(event, Event::Background(BackgroundEvent::Ended { number: 1, result }) if result.end == BackgroundEnd::Cancelled);
     assert!(events(&records).any(cancelled));
     sandbox.assert_nothing_runs();
 }

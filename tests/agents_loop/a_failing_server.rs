@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use ralph_core::event::{Event, Outcome, ProblemKind, Record, StopReason, Wait};
+use ralph_core::event::{Event, Outcome, ProblemKind, Record, StopReason, TimeEvent, Wait};
 use serde_json::json;
 
 use super::{PATIENCE, outcomes, ralph, stopped};
@@ -39,7 +39,7 @@ fn scenario(agent: Agent) {
     let finished = running.wait(PATIENCE);
 
     assert!(
-        matches!(pause.event, Event::WaitStarted { attempt: 1, .. }),
+        matches!(pause.event, Event::Time(TimeEvent::WaitStarted { attempt: 1, .. })),
         "{pause:?}"
     );
     let ended = outcomes(&finished.records());
@@ -80,7 +80,7 @@ each_agent!(
 fn wait(running: &Running, wanted: Wait) -> Record {
     running.wait_for_record(
         PATIENCE,
-        |event| matches!(event, Event::WaitStarted { wait, .. } if *wait == wanted),
+        |event| matches!(event, Event::Time(TimeEvent::WaitStarted { wait, .. }) if *wait == wanted),
     )
 }
 
@@ -114,7 +114,7 @@ fn assert_waits_as_told(agent: Agent, told: Option<u64>, wait: &Record) {
     // The other agents do not report the end of the limit. opencode does not either, though its server does.
     let tells = matches!(agent, Agent::Gemini | Agent::OpencodeServer) || agent.is_native();
     assert_eq!(told.is_some(), tells, "{told:?}");
-    let Event::WaitStarted { until_ms, .. } = wait.event else {
+    let Event::Time(TimeEvent::WaitStarted { until_ms, .. }) = wait.event else {
         unreachable!("it was waited for");
     };
     let waits = Duration::from_millis(until_ms - wait.at_ms);

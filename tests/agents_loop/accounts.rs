@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ralph_core::event::Event;
+use ralph_core::event::{Event, IterationEvent};
 use ralph_state::store::accounts::AccountFile;
 use ralph_system::os::now_ms;
 use serde_json::json;
@@ -41,7 +41,7 @@ fn the_second_account_of_codex_works_while_the_first_is_used_up_and_each_has_its
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     let records = finished.records();
     let adapters = events(&records).filter_map(|event| match event {
-        Event::IterationStarted { adapter, .. } => Some(adapter.as_str()),
+        Event::Iteration(IterationEvent::Started { adapter, .. }) => Some(adapter.as_str()),
         _ => None,
     });
     assert_eq!(adapters.collect::<Vec<_>>(), ["codex", "codex-work"]);

@@ -2,7 +2,7 @@
 //! uses ralph's own tools before.
 
 use nix::sys::signal::Signal;
-use ralph_core::event::{AgentSignal, CancelReason, Event, Finding, StopReason};
+use ralph_core::event::{AgentSignal, CancelReason, Event, Finding, IterationEvent, StopReason};
 
 use super::{
     PATIENCE, assert_background_task_used, assert_own_tools_answered, ralph, signals, stopped, use_a_background_task,
@@ -28,7 +28,9 @@ fn scenario(agent: Agent) {
         return;
     };
     let running = ralph(agent, &sandbox).args(["--goal", "g=true"]).start();
-    running.wait_for_record(PATIENCE, |event| matches!(event, Event::IterationStarted { .. }));
+    running.wait_for_record(PATIENCE, |event| {
+        matches!(event, Event::Iteration(IterationEvent::Started { .. }))
+    });
     wait_until(PATIENCE, "tool call", || {
         sandbox
             .processes()

@@ -23,7 +23,10 @@ mod whichever;
 
 use std::time::Duration;
 
-use ralph_core::event::{AgentCall, AgentSignal, Event, Outcome, Proof, Record, Requester, StopReason, Totals};
+use ralph_core::event::{
+    AgentCall, AgentEvent, AgentSignal, BackgroundEvent, Event, IterationEvent, Outcome, Proof, Record, Requester,
+    RunEvent, StopReason, Totals,
+};
 use serde_json::json;
 
 use crate::{
@@ -104,7 +107,7 @@ pub(crate) fn assert_background_task_used(requests: &[ModelRequest], records: &[
     }
     let cancelled = |record: &Record| {
         let by = Requester::Agent;
-        record.event == Event::BackgroundCancelled { number: 1, by }
+        record.event == Event::Background(BackgroundEvent::Cancelled { number: 1, by })
     };
     assert!(records.iter().any(cancelled));
 }
@@ -122,7 +125,7 @@ pub(crate) fn assert_own_tools_answered(request: &ModelRequest, records: &[Recor
         assert!(read.contains(answered), "`{answered}` is not in {read}");
     }
     let calls = records.iter().filter_map(|record| match &record.event {
-        Event::AgentCalled { call, .. } => Some(call),
+        Event::Agent(AgentEvent::Called { call, .. }) => Some(call),
         _ => None,
     });
     let calls: Vec<&AgentCall> = calls.collect();
@@ -156,8 +159,8 @@ pub(crate) fn in_order<const N: usize>(parts: [&[Step]; N]) -> Scenario {
 #[track_caller]
 pub(crate) fn stopped(finished: &Finished) -> (StopReason, Vec<String>, Totals) {
     let mut events = finished.records().into_iter().map(|record| record.event);
-    match events.rfind(|event| !matches!(event, Event::BackgroundEnded { .. })) {
-        Some(Event::RunStopped { reason, hints, totals }) => {
+    match events.rfind(|event| !matches!(event, Event::Background(BackgroundEvent::Ended { .. }))) {
+        Some(Event::Run(RunEvent::Stopped { reason, hints, totals })) => {
             (reason, hints.iter().map(ralph_words::hint_in_words).collect(), totals)
         }
         other => panic!(
@@ -183,7 +186,7 @@ pub(crate) fn assert_done(finished: &Finished, tasks: u32, iterations: u32) {
 /// How each iteration ended, in order.
 pub(crate) fn outcomes(records: &[Record]) -> Vec<Outcome> {
     let ended = records.iter().filter_map(|record| match &record.event {
-        Event::IterationEnded { outcome, .. } => Some(outcome.clone()),
+        Event::Iteration(IterationEvent::Ended { outcome, .. }) => Some(outcome.clone()),
         _ => None,
     });
     ended.collect()
@@ -192,7 +195,7 @@ pub(crate) fn outcomes(records: &[Record]) -> Vec<Outcome> {
 /// The signals of the agent, in order.
 pub(crate) fn signals(records: &[Record]) -> Vec<AgentSignal> {
     let told = records.iter().filter_map(|record| match &record.event {
-        Event::AgentReported { signal, .. } => Some(signal.clone()),
+        Event::Agent(AgentEvent::Reported { signal, .. }) => Some(signal.clone()),
         _ => None,
     });
     told.collect()

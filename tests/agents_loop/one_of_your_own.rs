@@ -1,7 +1,7 @@
 //! The agent that `docs/guide/adapters.md` adds as an example, with only the file given there.
 
 use nix::sys::signal::Signal;
-use ralph_core::event::{AgentSignal, Event, ProblemKind, StopReason};
+use ralph_core::event::{AgentSignal, Event, IterationEvent, ProblemKind, StopReason};
 
 use super::{PATIENCE, assert_done, in_order, signals, stopped, work_on};
 use crate::{
@@ -108,7 +108,9 @@ fn an_interrupt_leaves_nothing_running() {
     );
     let Some(sandbox) = sandbox(&model) else { return };
     let running = ralph(&sandbox).start();
-    running.wait_for_record(PATIENCE, |event| matches!(event, Event::IterationStarted { .. }));
+    running.wait_for_record(PATIENCE, |event| {
+        matches!(event, Event::Iteration(IterationEvent::Started { .. }))
+    });
     let sleeps = || {
         let processes = sandbox.processes().into_iter();
         processes.into_iter().find(|process| process.command == "sleep 300")

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ralph_core::event::{AgentSignal, Event, Record};
+use ralph_core::event::{AgentEvent, AgentSignal, Event, IterationEvent, Record};
 
 use super::{PATIENCE, assert_done, ralph, work_on};
 use crate::{
@@ -29,11 +29,11 @@ fn waits(records: &[Record]) -> Vec<u64> {
     let mut waits = Vec::new();
     for record in records {
         match &record.event {
-            Event::IterationEnded { .. } => ended = Some(record.at_ms),
-            Event::AgentReported {
+            Event::Iteration(IterationEvent::Ended { .. }) => ended = Some(record.at_ms),
+            Event::Agent(AgentEvent::Reported {
                 signal: AgentSignal::Opened { .. },
                 ..
-            } => {
+            }) => {
                 waits.extend(ended.take().map(|ended| record.at_ms - ended));
             }
             _ => {}
@@ -61,7 +61,7 @@ fn scenario(agent: Agent) {
     sandbox.plan(TASKS);
     let running = ralph(agent, &sandbox).args(["--channel", "live"]).start();
     running.wait_for_record(PATIENCE, |event| {
-        matches!(event, Event::IterationEnded { iteration: 1, .. })
+        matches!(event, Event::Iteration(IterationEvent::Ended { iteration: 1, .. }))
     });
     let left = numbers(&sandbox, "left");
     assert!(!left.is_empty() && !is_running(left[0]), "{left:?}");
@@ -99,7 +99,7 @@ mod fifty_iterations {
         let running = ralph(agent, &sandbox).args(args).start();
         let open = |iteration: u32| {
             running.wait_for_record(PATIENCE, |event| match event {
-                Event::IterationEnded { iteration: ended, .. } => *ended == iteration,
+                Event::Iteration(IterationEvent::Ended { iteration: ended, .. }) => *ended == iteration,
                 _ => false,
             });
             let open = fs::read_dir(format!("/proc/{}/fd", running.pid())).expect("ralph's descriptors");

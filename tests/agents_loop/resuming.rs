@@ -3,7 +3,9 @@
 
 use std::fs;
 
-use ralph_core::event::{AgentSignal, Event, Notice, Outcome, ProblemKind, Record, SessionId};
+use ralph_core::event::{
+    AgentSignal, Event, IterationEvent, Notice, Outcome, ProblemKind, Record, SessionId, TimeEvent,
+};
 use serde_json::json;
 
 use super::{PATIENCE, assert_done, in_order, outcomes, ralph, signals, work_on};
@@ -37,11 +39,11 @@ fn on_channel(agent: Agent, channel: &str) {
         .args(["--session", "resume", "--sandbox", "on", "--channel", channel])
         .start();
     running.wait_for_record(PATIENCE, |event| {
-        matches!(event, Event::IterationStarted { iteration: 2, .. })
+        matches!(event, Event::Iteration(IterationEvent::Started { iteration: 2, .. }))
     });
     sandbox.write(".ralph-pause", "");
     sandbox.write("go", "");
-    running.wait_for_record(PATIENCE, |event| matches!(event, Event::Held));
+    running.wait_for_record(PATIENCE, |event| matches!(event, Event::Time(TimeEvent::Held)));
     forget(agent, &sandbox);
     fs::remove_file(sandbox.project().join(".ralph-pause")).expect("the run is paused");
     let finished = running.wait(PATIENCE);
@@ -171,7 +173,7 @@ fn assert_overflows(outcomes: &[Outcome], count: usize) {
 /// The session that each iteration should continue.
 fn resumed(records: &[Record]) -> Vec<Option<SessionId>> {
     let started = records.iter().filter_map(|record| match &record.event {
-        Event::IterationStarted { resume, .. } => Some(resume.clone()),
+        Event::Iteration(IterationEvent::Started { resume, .. }) => Some(resume.clone()),
         _ => None,
     });
     started.collect()
@@ -185,7 +187,12 @@ fn assert_second_is_resumed(agent: Agent, records: &[Record], model: &StandIn) {
     assert!(second.is_some(), "it is told which session to go on with");
     let end = records
         .iter()
-        .position(|record| matches!(record.event, Event::IterationEnded { iteration: 2, .. }))
+        .position(|record| {
+            matches!(
+                record.event,
+                Event::Iteration(IterationEvent::Ended { iteration: 2, .. })
+            )
+        })
         .expect("a second iteration");
     let told = signals(&records[..end]);
     let opened: Vec<_> = told

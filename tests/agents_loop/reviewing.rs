@@ -1,6 +1,6 @@
 //! codex reviews the changes of claude.
 
-use ralph_core::event::{Event, ReviewResult};
+use ralph_core::event::{AgentEvent, Event, IterationEvent, ReviewEvent, ReviewResult};
 use serde_json::json;
 
 use super::{PATIENCE, assert_done, in_order, plan_one_task, ralph, work_on};
@@ -34,14 +34,14 @@ fn findings_of_codex_reach_the_next_prompt_of_claude_and_a_claim_of_the_reviewer
     let records = finished.records();
     let worked: Vec<&str> = events(&records)
         .filter_map(|event| match event {
-            Event::IterationStarted { adapter, .. } => Some(adapter.as_str()),
+            Event::Iteration(IterationEvent::Started { adapter, .. }) => Some(adapter.as_str()),
             _ => None,
         })
         .collect();
     assert_eq!(worked, ["claude", "codex", "claude", "codex"]);
     let results: Vec<bool> = events(&records)
         .filter_map(|event| match event {
-            Event::ReviewConcluded { result, .. } => Some(*result == ReviewResult::Approved),
+            Event::Review(ReviewEvent::Concluded { result, .. }) => Some(*result == ReviewResult::Approved),
             _ => None,
         })
         .collect();
@@ -59,7 +59,7 @@ fn findings_of_codex_reach_the_next_prompt_of_claude_and_a_claim_of_the_reviewer
     assert!(again.prompt().contains("+hello world\n"), "{}", again.prompt());
     let read = refused.body.to_string();
     assert!(read.contains("this session is a review"), "{read}");
-    assert!(!events(&records).any(|event| matches!(event, Event::AgentCalled { .. })));
+    assert!(!events(&records).any(|event| matches!(event, Event::Agent(AgentEvent::Called { .. }))));
     assert_eq!(sandbox.read("hello.txt").as_deref(), Some("hello world\n"));
     let status = sandbox.ralph(["status"]).run(PATIENCE).stdout;
     assert!(status.contains("adapter   claude\nreviewer  codex\n"), "{status}");

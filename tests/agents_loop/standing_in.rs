@@ -1,6 +1,6 @@
 //! An agent would sleep through a limit of an hour: another one works meanwhile, long before the idle limit.
 
-use ralph_core::event::Event;
+use ralph_core::event::{Event, IterationEvent};
 
 use super::{PATIENCE, outcomes, plan_one_task, ralph, work_on};
 use crate::{
@@ -29,7 +29,7 @@ fn scenario(agent: Agent) {
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     let records = finished.records();
     let adapters = events(&records).filter_map(|event| match event {
-        Event::IterationStarted { adapter, .. } => Some(adapter.as_str()),
+        Event::Iteration(IterationEvent::Started { adapter, .. }) => Some(adapter.as_str()),
         _ => None,
     });
     assert_eq!(adapters.collect::<Vec<_>>(), [agent.adapter(), "claude"]);

@@ -1,6 +1,6 @@
 //! Two tasks, each for a different agent.
 
-use ralph_core::event::Event;
+use ralph_core::event::{Event, IterationEvent};
 
 use super::{PATIENCE, assert_done, in_order, ralph, work_on};
 use crate::{
@@ -26,9 +26,9 @@ fn each_of_two_real_agents_works_on_the_task_that_asks_for_it() {
     assert_done(&finished, 2, 2);
     let records = finished.records();
     let worked = events(&records).filter_map(|event| match event {
-        Event::IterationStarted {
+        Event::Iteration(IterationEvent::Started {
             adapter, model, task, ..
-        } => Some((adapter.as_str(), model.as_deref(), task.as_deref())),
+        }) => Some((adapter.as_str(), model.as_deref(), task.as_deref())),
         _ => None,
     });
     assert_eq!(

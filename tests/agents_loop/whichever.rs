@@ -1,6 +1,6 @@
 //! Behaviour that does not depend on the agent, tested with one of them: output, counts and retries.
 
-use ralph_core::event::{Changes, Event, Outcome};
+use ralph_core::event::{Changes, Event, IterationEvent, Outcome};
 use ralph_state::store::{journal, paths::ProjectPaths};
 
 use super::{in_order, ralph, work_on};
@@ -68,11 +68,11 @@ fn an_overloaded_model_is_tried_again_later() {
     let failed = records.iter().any(|record| {
         matches!(
             &record.event,
-            Event::IterationEnded {
+            Event::Iteration(IterationEvent::Ended {
                 outcome: Outcome::Failed { .. },
                 iteration: 1,
                 ..
-            }
+            })
         )
     });
     assert!(failed, "{}", finished.stdout);
@@ -90,7 +90,7 @@ fn statistics_are_those_of_git() {
         .records()
         .iter()
         .filter_map(|record| match &record.event {
-            Event::IterationSettled { changes, progress, .. } => {
+            Event::Iteration(IterationEvent::Settled { changes, progress, .. }) => {
                 assert_eq!(*progress, Some(true));
                 *changes
             }

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use ralph_core::event::{Decider, Event, Notice, StopRequest};
+use ralph_core::event::{Decider, Event, IterationEvent, Notice, RunEvent, SteeringEvent, StopRequest};
 use serde_json::{Value, json};
 
 use crate::{
@@ -62,17 +62,17 @@ fn follows(sandbox: &Sandbox, client: Program) {
         .into_iter()
         .map(|(allowed, by)| (allowed, matches!(by, Decider::User { .. })));
     assert_eq!(by_the_user.collect::<Vec<_>>(), [(true, true), (false, true)]);
-    let steered = |event: &Event| matches!(event, Event::SteeringQueued { text, .. } if text == "Mind the tests.");
+    let steered = |event: &Event| matches!(event, Event::Steering(SteeringEvent::Queued { text, .. }) if text == "Mind the tests.");
     let stopped = |event: &Event| {
         matches!(
             event,
-            Event::StopRequested {
+            Event::Run(RunEvent::StopRequested {
                 stop: StopRequest::AfterIteration,
                 ..
-            }
+            })
         )
     };
-    let ended = |event: &Event| matches!(event, Event::IterationEnded { iteration: 1, .. });
+    let ended = |event: &Event| matches!(event, Event::Iteration(IterationEvent::Ended { iteration: 1, .. }));
     for what in [&steered as &dyn Fn(&Event) -> bool, &stopped, &ended] {
         assert_eq!(events(&records).filter(|event| what(event)).count(), 1, "{said:?}");
     }

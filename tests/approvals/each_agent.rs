@@ -1,6 +1,6 @@
 //! Behaviour of every agent with a live channel: rules, keys, answers from elsewhere, and messages while it writes.
 
-use ralph_core::event::{AnswerPlace, Decider, Delivery, Event};
+use ralph_core::event::{AnswerPlace, AskEvent, Decider, Delivery, Event, SteeringEvent};
 use serde_json::{Value, json};
 
 use super::{answer, asked, decided_by_now, decisions, wait_for_question, with_permissions};
@@ -91,8 +91,8 @@ impl WatchedAgent {
     /// Number of open questions in the journal.
     fn waiting(&self) -> usize {
         let journal = self.sandbox.journal();
-        let decided =
-            events(&journal).filter(|event| matches!(event, Event::Answered { answered } if answered.ask.is_some()));
+        let decided = events(&journal)
+            .filter(|event| matches!(event, Event::Ask(AskEvent::Answered { answered }) if answered.ask.is_some()));
         asked(&journal) - decided.count()
     }
 
@@ -202,7 +202,7 @@ impl WatchedAgent {
         if self.agent == Agent::Codex {
             self.screen.sees("Which colour?");
             self.presses("2", "an answer", |run| {
-                events(&run.sandbox.journal()).any(|event| matches!(event, Event::Answered { .. }))
+                events(&run.sandbox.journal()).any(|event| matches!(event, Event::Ask(AskEvent::Answered { .. })))
             });
         }
     }
@@ -300,7 +300,7 @@ fn rules_keys_and_answers_from_elsewhere_decide_and_the_agent_goes_on(agent: Age
     let with_it = requests[prompt].body.to_string();
     assert_eq!(with_it.matches("Use British spelling.").count(), 1);
     let delivered = events(&journal).filter_map(|event| match event {
-        Event::SteeringDelivered { how, .. } => Some(*how),
+        Event::Steering(SteeringEvent::Delivered { how, .. }) => Some(*how),
         _ => None,
     });
     let how = if waits { Delivery::Prompt } else { Delivery::Live };
@@ -343,7 +343,7 @@ fn what_nobody_answers_is_not_allowed_and_leaves_nothing_behind(agent: Agent) {
         &json!({ "permissions": { "mode": "ask" } }).to_string(),
     );
     let running = ralph(agent, &sandbox).start();
-    running.wait_for_record(SOON, |event| matches!(event, Event::Asked { .. }));
+    running.wait_for_record(SOON, |event| matches!(event, Event::Ask(AskEvent::Asked { .. })));
     let stopped = sandbox.ralph(["stop"]).run(SOON);
     assert_eq!(stopped.code(), Some(0), "{}", stopped.stderr);
     running.wait(SOON);

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ralph_core::event::{CancelReason, Decider, Event, Outcome, ProblemKind, Record};
+use ralph_core::event::{AskEvent, CancelReason, Decider, Event, IterationEvent, Outcome, ProblemKind, Record};
 use ralph_state::store::paths::ProjectPaths;
 
 use super::output::assert_harmless;
@@ -43,7 +43,7 @@ pub fn asking(permissions: &str, script: &str) -> (Sandbox, Script) {
 pub fn decided(records: &[Record]) -> Vec<(bool, Decider)> {
     events(records)
         .filter_map(|event| match event {
-            Event::Answered { answered } => Some((answered.allowed()?, answered.by.clone())),
+            Event::Ask(AskEvent::Answered { answered }) => Some((answered.allowed()?, answered.by.clone())),
             _ => None,
         })
         .collect()
@@ -88,7 +88,7 @@ done
     assert!(!grew, "{early:?} KiB, then {late:?} KiB");
     let records = sandbox.journal();
     let flooded = events(&records).find_map(|event| match event {
-        Event::IterationEnded { outcome, .. } => Some(outcome.clone()),
+        Event::Iteration(IterationEvent::Ended { outcome, .. }) => Some(outcome.clone()),
         _ => None,
     });
     assert!(
@@ -161,12 +161,12 @@ fn an_agent_that_says_nothing_more_after_an_answer_ends_by_the_idle_limit() {
     let running = sandbox
         .looping(["--idle-timeout", "700ms", "--max-iterations", "1"])
         .start();
-    running.wait_for_record(SOON, |event| matches!(event, Event::Asked { .. }));
+    running.wait_for_record(SOON, |event| matches!(event, Event::Ask(AskEvent::Asked { .. })));
     let answered = sandbox.ralph(["answer", "1", "yes"]).run(SOON);
     assert_eq!(answered.code(), Some(0), "{answered:?}");
     let finished = running.wait(SOON);
     let ended = events(&finished.records()).find_map(|event| match event {
-        Event::IterationEnded { outcome, .. } => Some(outcome.clone()),
+        Event::Iteration(IterationEvent::Ended { outcome, .. }) => Some(outcome.clone()),
         _ => None,
     });
     let reason = CancelReason::IdleTimeout;

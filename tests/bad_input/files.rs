@@ -7,7 +7,7 @@ use std::{
 };
 
 use nix::sys::stat::Mode;
-use ralph_core::event::{Event, Notice};
+use ralph_core::event::{Event, Notice, RunEvent};
 
 use super::assert_refused;
 use crate::harness::{SOON, Sandbox, Script};
@@ -125,7 +125,7 @@ fn a_plan_that_outgrows_its_bound_during_a_run_is_told_with_the_way_back() {
     let finished = sandbox.looping(["--max-iterations", "1"]).run(SOON);
     assert_eq!(finished.code(), Some(6), "{finished:?}");
     let records = finished.records();
-    let Some(Event::RunStopped { hints, .. }) = records.last().map(|record| &record.event) else {
+    let Some(Event::Run(RunEvent::Stopped { hints, .. })) = records.last().map(|record| &record.event) else {
         panic!("{finished:?}");
     };
     let told = records.iter().find_map(|record| match &record.event {

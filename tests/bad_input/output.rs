@@ -7,7 +7,7 @@ use std::{
 };
 
 use nix::sys::signal::Signal;
-use ralph_core::event::{Event, Outcome, Record};
+use ralph_core::event::{Event, IterationEvent, Outcome, Record, RunEvent};
 
 use crate::harness::{SOON, Sandbox, Script, events, wait_until};
 
@@ -173,7 +173,7 @@ fn when_stdout_is_closed_the_loop_goes_on() {
                 .ok()?
                 .0
                 .pop()?;
-            matches!(end.event, Event::RunStopped { .. }).then_some(())
+            matches!(end.event, Event::Run(RunEvent::Stopped { .. })).then_some(())
         });
         assert!(!sandbox.read("PLAN.md").unwrap().contains("[ ]"));
         assert_eq!(finished.stderr, "");
@@ -193,10 +193,10 @@ fn a_pipe_that_nobody_reads_holds_up_the_agent_but_not_an_interrupt() {
     let records = sandbox.journal();
     assert!(events(&records).any(|event| matches!(
         event,
-        Event::IterationEnded {
+        Event::Iteration(IterationEvent::Ended {
             outcome: Outcome::Cancelled { .. },
             ..
-        }
+        })
     )));
 }
 

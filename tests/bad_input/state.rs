@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ralph_core::event::Event;
+use ralph_core::event::{Event, RunEvent};
 
 use super::{assert_complains, assert_refused};
 use crate::harness::{SOON, Sandbox, Script, events, file_system::on_a_file_system, running::Finished, wait_until};
@@ -195,7 +195,7 @@ fn a_latest_that_is_empty_broken_or_gone_does_not_forget_the_run_that_was_cut_of
         sandbox.install(&Script::worker());
         let finished = sandbox.looping([] as [&str; 0]).run(SOON);
         assert_eq!(finished.code(), Some(0), "{finished:?}");
-        let resumed = |event: &Event| matches!(event, Event::RunResumed { .. });
+        let resumed = |event: &Event| matches!(event, Event::Run(RunEvent::Resumed { .. }));
         assert!(events(&finished.records()).any(resumed), "{content:?}: {finished:?}");
     }
 }

@@ -1,6 +1,6 @@
 //! Odd surroundings in which a run continues with a notice, and a second ralph.
 
-use ralph_core::event::Event;
+use ralph_core::event::{Event, IterationEvent};
 
 use super::assert_complains;
 use crate::harness::{SOON, Sandbox, Script, events, running::Finished, warnings};
@@ -29,10 +29,10 @@ fn without_a_repository_a_run_works_and_says_what_is_missing() {
     assert!(warnings[0].contains("no checkpoints"), "{warnings:?}");
     assert!(events(&finished.records()).any(|event| matches!(
         event,
-        Event::IterationSettled {
+        Event::Iteration(IterationEvent::Settled {
             progress: Some(true),
             ..
-        }
+        })
     )));
 }
 
@@ -46,10 +46,10 @@ fn a_repository_without_a_commit_is_one_all_the_same() {
         .filter(|event| {
             matches!(
                 event,
-                Event::IterationSettled {
+                Event::Iteration(IterationEvent::Settled {
                     checkpoint: Some(_),
                     ..
-                }
+                })
             )
         })
         .count();

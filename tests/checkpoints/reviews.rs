@@ -1,6 +1,7 @@
 //! Changes of a reviewer, and how to restore them.
 
 use super::*;
+use ralph_core::event::GateEvent;
 
 #[test]
 fn what_changes_during_a_review_is_put_back_and_can_be_brought_back() {
@@ -29,7 +30,7 @@ fn what_changes_during_a_review_is_put_back_and_can_be_brought_back() {
     assert_warns(&finished, &named);
     assert_warns(&finished, &["HEAD moved during the review", "git reset --soft"]);
     let records = finished.records();
-    let goals = events(&records).filter(|event| matches!(event, Event::GoalChecked { .. }));
+    let goals = events(&records).filter(|event| matches!(event, Event::Gate(GateEvent::GoalChecked { .. })));
     assert_eq!(goals.count(), 1, "the files are those that it passed on");
     let diff = sandbox.ralph(["diff", "2"]).run(SOON);
     assert!(diff.stdout.contains("+spoilt"), "{diff:?}");

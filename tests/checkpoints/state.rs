@@ -3,11 +3,12 @@
 use std::fs;
 
 use super::*;
+use ralph_core::event::IterationEvent;
 
 /// Whether each iteration made progress.
 fn progress(finished: &Finished) -> Vec<bool> {
     let settled = |event: &Event| match event {
-        Event::IterationSettled { progress, .. } => *progress,
+        Event::Iteration(IterationEvent::Settled { progress, .. }) => *progress,
         _ => None,
     };
     events(&finished.records()).filter_map(settled).collect()

@@ -406,7 +406,7 @@ fn place_outside_of_tmp() -> PathBuf {
 #[cfg(test)]
 mod tests {
     use nix::sys::signal::Signal;
-    use ralph_core::event::Event;
+    use ralph_core::event::{Event, TimeEvent};
 
     use super::*;
     use crate::harness::wait_until;
@@ -492,7 +492,7 @@ mod tests {
         let stopped = r#"{"seq":7,"atMs":1,"event":{"type":"unpaused","by":"file"}}"#;
         let mut cat = sandbox.program("cat").stdin_piped().start();
         cat.type_text(&format!("{stopped}\n"));
-        let record = cat.wait_for_record(SOON, |event| matches!(event, Event::Unpaused { .. }));
+        let record = cat.wait_for_record(SOON, |event| matches!(event, Event::Time(TimeEvent::Unpaused { .. })));
         cat.close_stdin();
         assert_eq!(cat.wait(SOON).records(), [record]);
     }

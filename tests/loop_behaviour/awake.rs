@@ -1,6 +1,6 @@
 //! The machine stays awake while a run works, by a program that holds a lock.
 
-use ralph_core::event::{Event, Notice};
+use ralph_core::event::{Event, Notice, TimeEvent};
 
 use super::{notices, said, started};
 use crate::harness::{SOON, Sandbox, Script, running::Running, wait_until};
@@ -31,7 +31,7 @@ fn the_machine_is_kept_awake_until_the_run_is_paused_and_again_after_it() {
     assert!(how.starts_with("--what=idle:sleep\n--who=ralph\n"), "{how}");
     assert_eq!(sandbox.ralph(["pause"]).run(SOON).code(), Some(0));
     sandbox.release("go-1");
-    running.wait_for_record(SOON, |event| matches!(event, Event::Held));
+    running.wait_for_record(SOON, |event| matches!(event, Event::Time(TimeEvent::Held)));
     wait_until(SOON, "the end of the lock", || (!is_held(&sandbox)).then_some(()));
     assert_eq!(sandbox.ralph(["resume"]).run(SOON).code(), Some(0));
     running.wait_for_record(SOON, started(2));

@@ -1,6 +1,6 @@
 //! Agents that cannot continue without an answer of the user.
 
-use ralph_core::event::{Event, SteeringKind, StopReason, StopRequest, UserCommand};
+use ralph_core::event::{Event, IterationEvent, RunEvent, SteeringKind, StopReason, StopRequest, UserCommand};
 
 use super::{reason, said};
 use crate::harness::{
@@ -40,7 +40,7 @@ async fn a_message_answers_a_blocked_task_which_is_then_worked_on_again() {
     let records = finished.records();
     let tasks: Vec<Option<&str>> = events(&records)
         .filter_map(|event| match event {
-            Event::IterationStarted { task, .. } => Some(task.as_deref()),
+            Event::Iteration(IterationEvent::Started { task, .. }) => Some(task.as_deref()),
             _ => None,
         })
         .collect();
@@ -124,7 +124,7 @@ async fn a_blocked_run_that_nobody_watches_is_answered_by_steer_and_resumed() {
     });
     let blocked = project.looping(&agent).run().await;
     assert_eq!(blocked.code(), Some(8), "{blocked:?}");
-    let Some(Event::RunStopped { hints, .. }) = blocked.records().pop().map(|record| record.event) else {
+    let Some(Event::Run(RunEvent::Stopped { hints, .. })) = blocked.records().pop().map(|record| record.event) else {
         panic!("no end")
     };
     let hints: Vec<String> = hints.iter().map(ralph_words::hint_in_words).collect();

@@ -1,7 +1,7 @@
 //! The stuck detector (breaker) in the loop.
 
 use ralph_core::{
-    event::{BreakerState, Event, Record, StopReason, UserCommand, Wait, WaitEnd},
+    event::{BreakerState, Event, Record, StopReason, TimeEvent, UserCommand, Wait, WaitEnd},
     run::Phase,
 };
 use ralph_words::breaker_cause_in_words;
@@ -129,10 +129,10 @@ async fn failures_wait_once_before_the_last_try_and_a_reset_ends_that_wait() {
         .wait_for_record(|event| {
             matches!(
                 event,
-                Event::WaitStarted {
+                Event::Time(TimeEvent::WaitStarted {
                     wait: Wait::Cooldown,
                     ..
-                }
+                })
             )
         })
         .await;
@@ -146,7 +146,7 @@ async fn failures_wait_once_before_the_last_try_and_a_reset_ends_that_wait() {
     let finished = running.wait().await;
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     let cause = WaitEnd::RetriedNow;
-    assert!(events(&finished.records()).any(|event| *event == Event::WaitEnded { cause }));
+    assert!(events(&finished.records()).any(|event| *event == Event::Time(TimeEvent::WaitEnded { cause })));
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,6 +1,6 @@
 //! Limits on what the processes of an agent, a goal or a background task use together.
 
-use ralph_core::event::{Event, GoalFailure, Outcome, ProblemKind};
+use ralph_core::event::{Event, GateEvent, GoalFailure, Outcome, ProblemKind};
 
 use super::outcomes;
 use crate::harness::{SOON, Sandbox, Script, events};
@@ -70,7 +70,7 @@ fn a_goal_that_takes_too_much_memory_fails_and_says_so() {
     let records = finished.records();
     let failures: Vec<&GoalFailure> = events(&records)
         .filter_map(|event| match event {
-            Event::GoalChecked { result, .. } => result.why.as_ref(),
+            Event::Gate(GateEvent::GoalChecked { result, .. }) => result.why.as_ref(),
             _ => None,
         })
         .collect();

@@ -1,6 +1,6 @@
 //! The choice of channel for an agent, and the fallback if the installed version has only one.
 
-use ralph_core::event::{ChannelKind, Event};
+use ralph_core::event::{ChannelKind, Event, RunEvent, WorkerEvent};
 
 use crate::{
     harness::{SOON, Sandbox, Script, events},
@@ -31,7 +31,7 @@ fn an_installed_version_without_a_live_channel_is_run_one_way_and_says_so_on_the
     assert_eq!(terminal.ends(), 0);
     let records = sandbox.journal();
     let channels = events(&records).find_map(|event| match event {
-        Event::RunStarted { settings, .. } => Some(settings.channels.clone()),
+        Event::Run(RunEvent::Started { settings, .. }) => Some(settings.channels.clone()),
         _ => None,
     });
     let channel = channels.and_then(|channels| channels.get("script").copied());
@@ -40,7 +40,7 @@ fn an_installed_version_without_a_live_channel_is_run_one_way_and_says_so_on_the
         Some(ChannelKind::Live),
         "somebody watches, who gets more of it"
     );
-    let given_up = |event: &&Event| matches!(event, Event::LiveChannelGivenUp { .. });
+    let given_up = |event: &&Event| matches!(event, Event::Worker(WorkerEvent::LiveChannelGivenUp { .. }));
     assert_eq!(events(&records).filter(given_up).count(), 1);
     sandbox.assert_nothing_runs();
 }

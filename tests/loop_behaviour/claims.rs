@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use ralph_core::event::{Claim, Event, Exit, Proof, Record, StopReason};
+use ralph_core::event::{Claim, ClaimEvent, Event, Exit, GateEvent, IterationEvent, Proof, Record, StopReason};
 use serde_json::json;
 
 use super::{notices, reason};
@@ -17,7 +17,7 @@ const DESCRIPTION: &str = "# Make it pretty\n\nAll of it.\n";
 fn claims(records: &[Record]) -> Vec<(u32, Claim)> {
     events(records)
         .filter_map(|event| match event {
-            Event::ClaimMade { iteration, claim } => Some((*iteration, *claim)),
+            Event::Claim(ClaimEvent::Made { iteration, claim }) => Some((*iteration, *claim)),
             _ => None,
         })
         .collect()
@@ -25,7 +25,7 @@ fn claims(records: &[Record]) -> Vec<(u32, Claim)> {
 
 fn refusals(records: &[Record]) -> usize {
     events(records)
-        .filter(|event| matches!(event, Event::ClaimRefused { .. }))
+        .filter(|event| matches!(event, Event::Claim(ClaimEvent::Refused { .. })))
         .count()
 }
 
@@ -217,9 +217,13 @@ async fn the_last_box_ticked_by_a_session_that_was_cut_off_is_looked_at_once_mor
     });
     let records = project.looping(&agent).run().await.records();
     assert_eq!(claims(&records), [(3, Claim::PlanComplete)]);
-    let third = events(&records).find(|event| matches!(event, Event::IterationStarted { iteration: 3, .. }));
+    let third =
+        events(&records).find(|event| matches!(event, Event::Iteration(IterationEvent::Started { iteration: 3, .. })));
     assert!(
-        matches!(third, Some(Event::IterationStarted { task: None, .. })),
+        matches!(
+            third,
+            Some(Event::Iteration(IterationEvent::Started { task: None, .. }))
+        ),
         "{third:?}"
     );
 }
@@ -314,7 +318,7 @@ fn goals_are_not_run_for_an_agent_that_says_that_it_is_not_done() {
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     let checked: Vec<u32> = events(&finished.records())
         .filter_map(|event| match event {
-            Event::VerificationStarted { iteration, .. } => Some(*iteration),
+            Event::Gate(GateEvent::VerificationStarted { iteration, .. }) => Some(*iteration),
             _ => None,
         })
         .collect();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ralph_core::event::{Event, Outcome};
+use ralph_core::event::{Event, Outcome, RunEvent, TimeEvent};
 
 use super::{outcomes, said};
 use crate::harness::in_process::{FunctionAgent, LoopProject};
@@ -26,10 +26,10 @@ async fn an_agent_is_not_called_idle_for_the_time_in_which_ralph_was_stopped() {
     // The agent is silent for longer than the limit, and the loop does not run during that time.
     tokio::time::advance(Duration::from_secs(9)).await;
     let moved = running
-        .wait_for_record(|event| matches!(event, Event::ClockMoved { .. }))
+        .wait_for_record(|event| matches!(event, Event::Time(TimeEvent::ClockMoved { .. })))
         .await;
     assert!(
-        matches!(moved.event, Event::ClockMoved { gap_ms } if gap_ms > 4_000),
+        matches!(moved.event, Event::Time(TimeEvent::ClockMoved { gap_ms }) if gap_ms > 4_000),
         "{moved:?}"
     );
     project.release("go");
@@ -37,7 +37,7 @@ async fn an_agent_is_not_called_idle_for_the_time_in_which_ralph_was_stopped() {
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     let records = finished.records();
     assert_eq!(outcomes(&records), [&Outcome::Completed]);
-    let Some(Event::RunStopped { totals, .. }) = records.last().map(|record| &record.event) else {
+    let Some(Event::Run(RunEvent::Stopped { totals, .. })) = records.last().map(|record| &record.event) else {
         panic!("no end")
     };
     assert!(totals.elapsed_ms < 9_000, "{} ms", totals.elapsed_ms);

@@ -3,7 +3,7 @@
 use std::{fs, time::Duration};
 
 use nix::sys::signal::Signal;
-use ralph_core::event::{Event, LimitKind, Proof, Record, RunId, StopReason};
+use ralph_core::event::{Event, IterationEvent, LimitKind, Proof, Record, RunEvent, RunId, StopReason};
 use ralph_state::store::journal::{read, read_view};
 
 use super::reason;
@@ -27,7 +27,7 @@ fn journal(sandbox: &Sandbox) -> Vec<Record> {
 
 fn iterations(records: &[Record]) -> Vec<u32> {
     let started = events(records).filter_map(|event| match event {
-        Event::IterationStarted { iteration, .. } => Some(*iteration),
+        Event::Iteration(IterationEvent::Started { iteration, .. }) => Some(*iteration),
         _ => None,
     });
     started.collect()
@@ -74,10 +74,10 @@ fn a_run_that_was_interrupted_is_continued_with_its_settings_counts_and_messages
         "1: \n2: --resume=session-1\n3: --resume=session-2\n4: --resume=session-3\n",
         "the session in which it was interrupted goes on"
     );
-    let reopened = |event: &Event| matches!(event, Event::RunReopened { continued: true, .. });
+    let reopened = |event: &Event| matches!(event, Event::Run(RunEvent::Reopened { continued: true, .. }));
     assert_eq!(events(&records).filter(|event| reopened(event)).count(), 1);
     let resumed = events(&records).find_map(|event| match event {
-        Event::RunResumed { settings, .. } => Some(settings.clone()),
+        Event::Run(RunEvent::Resumed { settings, .. }) => Some(settings.clone()),
         _ => None,
     });
     let settings = resumed.expect("it goes by settings");
@@ -176,7 +176,7 @@ fn a_run_that_goes_on_gets_more_of_what_it_may_use_and_nothing_else() {
 /// The agent and the model of each iteration.
 fn workers(records: &[Record]) -> Vec<(&str, Option<&str>)> {
     let started = events(records).filter_map(|event| match event {
-        Event::IterationStarted { adapter, model, .. } => Some((adapter.as_str(), model.as_deref())),
+        Event::Iteration(IterationEvent::Started { adapter, model, .. }) => Some((adapter.as_str(), model.as_deref())),
         _ => None,
     });
     started.collect()

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ralph_core::event::{Event, LimitKind, LowDisk, Outcome, ProblemKind, StopReason, Wait, WaitCause};
+use ralph_core::event::{Event, LimitKind, LowDisk, Outcome, ProblemKind, StopReason, TimeEvent, Wait, WaitCause};
 use ralph_state::store::{journal, paths::ProjectPaths};
 
 use super::{outcomes, reason, started};
@@ -19,7 +19,7 @@ use crate::harness::{
 const FILL: &str = "{ head -c 65000000 /dev/zero; sleep 1000; } | cat > \"$filler\"";
 
 fn waits(event: &Event) -> bool {
-    matches!(event, Event::WaitStarted { wait: Wait::Disk, .. })
+    matches!(event, Event::Time(TimeEvent::WaitStarted { wait: Wait::Disk, .. }))
 }
 
 /// A run whose first iteration fills the disk at a place.
@@ -81,9 +81,9 @@ fn assert_ended_and_resumed(finished: &Finished, place: &Path) {
     assert!(problem.text.contains("cat wrote 61 MiB"), "{problem:?}");
     assert_eq!(outcomes(&records)[1..], [&Outcome::Completed]);
     let mut causes = events(&records).filter_map(|event| match event {
-        Event::WaitStarted {
+        Event::Time(TimeEvent::WaitStarted {
             wait: Wait::Disk, why, ..
-        } => Some(why),
+        }) => Some(why),
         _ => None,
     });
     let Some(WaitCause::DiskLow {

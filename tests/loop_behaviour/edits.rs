@@ -3,7 +3,7 @@
 use std::{path::Path, time::Duration};
 
 use ralph_core::{
-    event::{Event, Goal, Record, Settings},
+    event::{Event, GateEvent, Goal, Record, Settings},
     run::{GoalState, RunView},
 };
 use serde_json::json;
@@ -45,9 +45,9 @@ fn edit(turn: &AgentTurn, text: &str) {
 /// live.
 fn checks(records: &[Record]) -> Vec<(bool, usize, bool)> {
     let checks = events(records).filter_map(|event| match event {
-        Event::EditsChecked {
+        Event::Gate(GateEvent::EditsChecked {
             results, news, live, ..
-        } => Some((results.iter().all(|result| result.passed), news.len(), *live)),
+        }) => Some((results.iter().all(|result| result.passed), news.len(), *live)),
         _ => None,
     });
     checks.collect()
@@ -103,7 +103,7 @@ async fn a_goal_that_fails_after_an_edit_is_told_to_the_running_turn_and_so_is_t
         view.goals
     );
     project.release("end");
-    let is_checked = |event: &Event| matches!(event, Event::GoalChecked { .. });
+    let is_checked = |event: &Event| matches!(event, Event::Gate(GateEvent::GoalChecked { .. }));
     running
         .wait_for_processes(Duration::ZERO, move |records| events(records).any(is_checked))
         .await;

@@ -2,7 +2,8 @@
 
 use nix::sys::signal::Signal;
 use ralph_core::event::{
-    Event, Exit, LimitKind, Outcome, ProblemKind, Record, StopReason, UserCommand, Wait, WaitCause, WaitEnd,
+    Event, Exit, LimitKind, Outcome, ProblemKind, Record, RunEvent, StopReason, TimeEvent, UserCommand, Wait,
+    WaitCause, WaitEnd,
 };
 use serde_json::json;
 
@@ -18,19 +19,19 @@ fn waits(records: &[Record]) -> Vec<(Wait, u64, u32)> {
     records
         .iter()
         .filter_map(|record| match &record.event {
-            Event::WaitStarted {
+            Event::Time(TimeEvent::WaitStarted {
                 wait,
                 until_ms,
                 attempt,
                 ..
-            } => Some((*wait, until_ms - record.at_ms, *attempt)),
+            }) => Some((*wait, until_ms - record.at_ms, *attempt)),
             _ => None,
         })
         .collect()
 }
 
 fn waiting(wanted: Wait) -> impl Fn(&Event) -> bool {
-    move |event| matches!(event, Event::WaitStarted { wait, .. } if *wait == wanted)
+    move |event| matches!(event, Event::Time(TimeEvent::WaitStarted { wait, .. }) if *wait == wanted)
 }
 
 const FAILED: Exit = Exit::Code { code: 1 };
@@ -96,7 +97,7 @@ async fn resume_now_cuts_a_wait_short() {
     let finished = running.wait().await;
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     let cause = WaitEnd::RetriedNow;
-    assert!(events(&finished.records()).any(|event| *event == Event::WaitEnded { cause }));
+    assert!(events(&finished.records()).any(|event| *event == Event::Time(TimeEvent::WaitEnded { cause })));
 }
 
 #[tokio::test(start_paused = true)]
@@ -117,7 +118,7 @@ async fn a_rate_limit_is_waited_out_and_its_iteration_does_not_count() {
     let waited = events(&records).find(|event| waiting(Wait::LimitReset)(event));
     // One second is added for clocks that differ.
     assert!(
-        matches!(waited, Some(Event::WaitStarted { until_ms: until, why, .. }) if *until == until_ms + 1_000 && matches!(why, WaitCause::Failure { problem } if problem.text == "slow down")),
+        matches!(waited, Some(Event::Time(TimeEvent::WaitStarted { until_ms: until, why, .. })) if *until == until_ms + 1_000 && matches!(why, WaitCause::Failure { problem } if problem.text == "slow down")),
         "{waited:?}"
     );
     let started = records.iter().find(|record| super::started(2)(&record.event)).unwrap();
@@ -152,7 +153,8 @@ async fn what_would_fail_the_same_way_again_stops_the_run_at_once_with_a_hint() 
         let finished = project.looping(&agent).run().await;
         assert_eq!(finished.code(), Some(code), "{kind}: {finished:?}");
         let records = finished.records();
-        let Some(Event::RunStopped { reason, hints, .. }) = records.last().map(|record| &record.event) else {
+        let Some(Event::Run(RunEvent::Stopped { reason, hints, .. })) = records.last().map(|record| &record.event)
+        else {
             panic!("no end")
         };
         let hints: Vec<String> = hints.iter().map(ralph_words::hint_in_words).collect();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ralph_core::{
-    event::{Event, Proof, Record, StopReason, UserCommand, Wait, WaitEnd},
+    event::{Event, IterationEvent, Proof, Record, StopReason, TimeEvent, UserCommand, Wait, WaitEnd},
     run::Phase,
 };
 use serde_json::json;
@@ -48,7 +48,7 @@ fn looping<'a>(project: &'a LoopProject, [first, second, third]: &[FunctionAgent
 fn adapters(records: &[Record]) -> Vec<&str> {
     events(records)
         .filter_map(|event| match event {
-            Event::IterationStarted { adapter, .. } => Some(adapter.as_str()),
+            Event::Iteration(IterationEvent::Started { adapter, .. }) => Some(adapter.as_str()),
             _ => None,
         })
         .collect()
@@ -79,9 +79,9 @@ async fn an_agent_that_repeats_a_limited_request_in_silence_is_replaced_long_bef
     let records = finished.records();
     assert_eq!(adapters(&records), ["script", "second"]);
     let limited = |event: &Event| match event {
-        Event::IterationEnded {
+        Event::Iteration(IterationEvent::Ended {
             outcome, duration_ms, ..
-        } => outcome.was_limited().then_some(*duration_ms),
+        }) => outcome.was_limited().then_some(*duration_ms),
         _ => None,
     };
     let waited_ms = events(&records).find_map(limited).expect("a limited iteration");
@@ -108,7 +108,7 @@ async fn the_next_adapter_works_while_the_first_is_limited_and_leaves_when_it_is
     let records = finished.records();
     assert_eq!(adapters(&records), ["script", "second", "script"]);
     assert!(
-        !events(&records).any(|event| matches!(event, Event::WaitStarted { .. })),
+        !events(&records).any(|event| matches!(event, Event::Time(TimeEvent::WaitStarted { .. }))),
         "nobody had to wait"
     );
     assert_eq!(notices(&records), ["continuing with second", "continuing with script"]);
@@ -157,9 +157,9 @@ async fn when_all_are_limited_the_first_that_is_back_is_waited_for_and_a_retry_a
         limited_for(2 * HOUR_MS),
     ];
     let running = looping(&project, &agents).start();
-    let waits = |event: &Event| matches!(event, Event::WaitStarted { .. });
+    let waits = |event: &Event| matches!(event, Event::Time(TimeEvent::WaitStarted { .. }));
     let waiting = running.wait_for_record(waits).await;
-    let Event::WaitStarted { wait, until_ms, .. } = waiting.event else {
+    let Event::Time(TimeEvent::WaitStarted { wait, until_ms, .. }) = waiting.event else {
         panic!("no wait")
     };
     assert_eq!(wait, Wait::LimitReset);
@@ -178,6 +178,6 @@ async fn when_all_are_limited_the_first_that_is_back_is_waited_for_and_a_retry_a
     let records = finished.records();
     assert_eq!(adapters(&records), ["script", "second", "third", "script"]);
     let cause = WaitEnd::RetriedNow;
-    assert!(events(&records).any(|event| *event == Event::WaitEnded { cause }));
+    assert!(events(&records).any(|event| *event == Event::Time(TimeEvent::WaitEnded { cause })));
     assert_eq!(*reason(&records), StopReason::done(Proof::Nothing));
 }

@@ -6,7 +6,10 @@ use std::sync::{
 };
 
 use ralph_core::{
-    event::{Event, Headroom, Record, UserCommand, Wait, WaitCause, WaitEnd, WindowKind, WindowPace, WindowSample},
+    event::{
+        Event, Headroom, IterationEvent, Record, TimeEvent, UserCommand, Wait, WaitCause, WaitEnd, WindowKind,
+        WindowPace, WindowSample,
+    },
     testing::rounds,
 };
 use ralph_state::store::accounts::AccountFile;
@@ -73,21 +76,21 @@ fn window(used_percent: u64, resets_ms: u64) -> serde_json::Value {
 fn waits(event: &Event) -> bool {
     matches!(
         event,
-        Event::WaitStarted {
+        Event::Time(TimeEvent::WaitStarted {
             wait: Wait::Headroom,
             ..
-        }
+        })
     )
 }
 
 fn wait_of(records: &[Record]) -> (u64, WaitCause) {
     let mut waits = events(records).filter_map(|event| match event {
-        Event::WaitStarted {
+        Event::Time(TimeEvent::WaitStarted {
             wait: Wait::Headroom,
             until_ms,
             why,
             ..
-        } => Some((*until_ms, why.clone())),
+        }) => Some((*until_ms, why.clone())),
         _ => None,
     });
     waits.next().expect("a wait")
@@ -143,7 +146,7 @@ async fn an_even_pace_spreads_iterations_over_the_window() {
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     let records = finished.records();
     let starts = records.iter().filter_map(|record| match &record.event {
-        Event::IterationStarted { .. } => Some(record.at_ms),
+        Event::Iteration(IterationEvent::Started { .. }) => Some(record.at_ms),
         _ => None,
     });
     let starts: Vec<u64> = starts.collect();
@@ -209,7 +212,7 @@ async fn a_fallback_with_room_takes_over_and_the_first_agent_returns_after_the_r
     let records = finished.records();
     let adapters: Vec<&str> = events(&records)
         .filter_map(|event| match event {
-            Event::IterationStarted { adapter, .. } => Some(adapter.as_str()),
+            Event::Iteration(IterationEvent::Started { adapter, .. }) => Some(adapter.as_str()),
             _ => None,
         })
         .collect();
@@ -231,7 +234,7 @@ async fn the_user_may_use_more_of_a_window_than_runs_may() {
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     let ends: Vec<WaitEnd> = events(&finished.records())
         .filter_map(|event| match event {
-            Event::WaitEnded { cause } => Some(*cause),
+            Event::Time(TimeEvent::WaitEnded { cause }) => Some(*cause),
             _ => None,
         })
         .collect();

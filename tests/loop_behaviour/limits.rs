@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use ralph_core::event::{
-    CancelReason, Event, LimitKind, Notice, Outcome, ProblemKind, Record, RunId, StopReason, StopRequest, UserCommand,
-    Wait,
+    AgentEvent, CancelReason, Event, IterationEvent, LimitKind, Notice, Outcome, ProblemKind, Record, RunEvent, RunId,
+    StopReason, StopRequest, TimeEvent, UserCommand, Wait,
 };
 use ralph_state::store::journal::Journal;
 use ralph_words::stop_in_words;
@@ -25,7 +25,7 @@ fn cancelled(reason: CancelReason) -> Outcome {
 }
 
 fn waiting(wanted: Wait) -> impl Fn(&Event) -> bool {
-    move |event| matches!(event, Event::WaitStarted { wait, .. } if *wait == wanted)
+    move |event| matches!(event, Event::Time(TimeEvent::WaitStarted { wait, .. }) if *wait == wanted)
 }
 
 /// An agent that hangs in every iteration.
@@ -121,8 +121,8 @@ async fn the_time_that_ralph_was_dead_does_not_count_as_time_of_the_run() {
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     let durations: Vec<u64> = events(&finished.records())
         .filter_map(|event| match event {
-            Event::IterationEnded { duration_ms, .. } => Some(*duration_ms),
-            Event::RunStopped { totals, .. } => Some(totals.elapsed_ms),
+            Event::Iteration(IterationEvent::Ended { duration_ms, .. }) => Some(*duration_ms),
+            Event::Run(RunEvent::Stopped { totals, .. }) => Some(totals.elapsed_ms),
             _ => None,
         })
         .collect();
@@ -205,7 +205,9 @@ fn what_a_hung_agent_had_changed_is_kept_counted_and_progress() {
     assert_eq!(sandbox.read("half.txt").as_deref(), Some("half\n"));
     let records = finished.records();
     let settled = events(&records).find_map(|event| match event {
-        Event::IterationSettled { changes, progress, .. } => Some((changes.map(|changes| changes.added), *progress)),
+        Event::Iteration(IterationEvent::Settled { changes, progress, .. }) => {
+            Some((changes.map(|changes| changes.added), *progress))
+        }
         _ => None,
     });
     assert_eq!(settled, Some((Some(1), Some(true))));
@@ -287,7 +289,8 @@ async fn after_the_last_iteration_allowed_the_exit_code_is_6_and_the_hint_names_
     let finished = looping().run().await;
     assert_eq!(finished.code(), Some(6), "{finished:?}");
     let records = finished.records();
-    let Some(Event::RunStopped { reason, hints, totals }) = records.last().map(|record| &record.event) else {
+    let Some(Event::Run(RunEvent::Stopped { reason, hints, totals })) = records.last().map(|record| &record.event)
+    else {
         panic!("no end")
     };
     let hints: Vec<String> = hints.iter().map(ralph_words::hint_in_words).collect();
@@ -324,7 +327,7 @@ async fn tokens_that_an_agent_reports_end_its_iteration_at_the_limit() {
         [&cancelled(CancelReason::Limit(LimitKind::MaxTokens))]
     );
     assert!(events(&records).any(|event| said("under")(event)));
-    let Some(Event::RunStopped { totals, .. }) = records.last().map(|record| &record.event) else {
+    let Some(Event::Run(RunEvent::Stopped { totals, .. })) = records.last().map(|record| &record.event) else {
         panic!("no end")
     };
     assert_eq!(
@@ -360,7 +363,7 @@ async fn the_calls_of_an_hour_are_waited_for_and_can_be_stopped_while_they_are()
         .with(|settings| settings.limits.calls_per_hour = Some(1))
         .start();
     let waiting = running.wait_for_record(waiting(Wait::CallBudget)).await;
-    let Event::WaitStarted { until_ms, .. } = waiting.event else {
+    let Event::Time(TimeEvent::WaitStarted { until_ms, .. }) = waiting.event else {
         panic!("no wait")
     };
     assert!(until_ms <= waiting.at_ms + HOUR_MS && until_ms > waiting.at_ms);
@@ -420,7 +423,7 @@ async fn the_calls_of_an_hour_count_over_the_runs_of_the_project() {
     }
     let running = looping().start();
     let waiting = running.wait_for_record(waiting(Wait::CallBudget)).await;
-    let Event::WaitStarted { until_ms, .. } = waiting.event else {
+    let Event::Time(TimeEvent::WaitStarted { until_ms, .. }) = waiting.event else {
         panic!("no wait")
     };
     assert!(until_ms > waiting.at_ms && until_ms <= waiting.at_ms + HOUR_MS);
@@ -441,7 +444,7 @@ fn costing(first_usd: f64) -> FunctionAgent {
 
 fn tasks_worked_on(records: &[Record]) -> Vec<String> {
     let tasks = events(records).filter_map(|event| match event {
-        Event::IterationStarted { task, .. } => task.clone(),
+        Event::Iteration(IterationEvent::Started { task, .. }) => task.clone(),
         _ => None,
     });
     tasks.collect()
@@ -509,13 +512,13 @@ async fn the_limit_of_the_day_holds_over_the_runs_of_the_project_until_midnight(
     });
     let second = project.looping(&spender).max_iterations(1).start();
     second
-        .wait_for_record(|event| matches!(event, Event::AgentReported { .. }))
+        .wait_for_record(|event| matches!(event, Event::Agent(AgentEvent::Reported { .. })))
         .await;
     second.kill().await;
     assert_eq!(looping().run().await.code(), Some(6), "it is resumed, and over");
     let third = looping().start();
     let waiting = third.wait_for_record(waiting(Wait::DayBudget)).await;
-    let Event::WaitStarted { until_ms, .. } = waiting.event else {
+    let Event::Time(TimeEvent::WaitStarted { until_ms, .. }) = waiting.event else {
         panic!("no wait")
     };
     assert!(until_ms > waiting.at_ms && until_ms <= waiting.at_ms + 25 * HOUR_MS);
@@ -523,7 +526,7 @@ async fn the_limit_of_the_day_holds_over_the_runs_of_the_project_until_midnight(
     let records = finished.records();
     let started = records
         .iter()
-        .find(|record| matches!(record.event, Event::IterationStarted { .. }));
+        .find(|record| matches!(record.event, Event::Iteration(IterationEvent::Started { .. })));
     assert!(started.is_some_and(|record| record.at_ms >= until_ms), "{records:#?}");
 }
 
@@ -540,7 +543,7 @@ async fn whoever_cuts_the_wait_for_tomorrow_short_allows_as_much_again() {
     running.command(UserCommand::RetryNow).await.unwrap();
     let finished = running.wait().await;
     let records = finished.records();
-    let days = events(&records).filter(|event| matches!(event, Event::DayBegan { .. }));
+    let days = events(&records).filter(|event| matches!(event, Event::Time(TimeEvent::DayBegan { .. })));
     assert!(days.count() <= 2, "{records:#?}");
     assert_eq!(tasks_worked_on(&records).len(), 2);
 }

@@ -1,6 +1,6 @@
 //! Pausing and resuming: by file, from another terminal, and by both.
 
-use ralph_core::event::{Event, PausedBy, Record, UserCommand};
+use ralph_core::event::{Event, IterationEvent, PausedBy, Record, TimeEvent, UserCommand};
 use serde_json::Value;
 
 use super::{notices, said, started};
@@ -11,15 +11,15 @@ use crate::harness::{
 };
 
 fn held(event: &Event) -> bool {
-    matches!(event, Event::Held)
+    matches!(event, Event::Time(TimeEvent::Held))
 }
 
 fn paused(by: PausedBy) -> impl Fn(&Event) -> bool {
-    move |event| matches!(event, Event::Paused { by: found } if *found == by)
+    move |event| matches!(event, Event::Time(TimeEvent::Paused { by: found }) if *found == by)
 }
 
 fn unpaused(by: PausedBy) -> impl Fn(&Event) -> bool {
-    move |event| matches!(event, Event::Unpaused { by: found } if *found == by)
+    move |event| matches!(event, Event::Time(TimeEvent::Unpaused { by: found }) if *found == by)
 }
 
 /// A loop over two tasks, whose first iteration is running and waits for `release("go")`.
@@ -131,7 +131,8 @@ fn a_pause_file_that_appears_lets_the_iteration_finish_and_starts_no_other() {
     remove_pause_file(&sandbox);
     let records = finishes(running).records();
     let order: Vec<usize> = [
-        events(&records).position(|event| matches!(event, Event::IterationSettled { iteration: 1, .. })),
+        events(&records)
+            .position(|event| matches!(event, Event::Iteration(IterationEvent::Settled { iteration: 1, .. }))),
         events(&records).position(held),
         events(&records).position(unpaused(PausedBy::File)),
         events(&records).position(started(2)),

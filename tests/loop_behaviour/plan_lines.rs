@@ -1,6 +1,6 @@
 //! Plans whose lines are written in other ways than `- [ ]`, and plans that agents mark, tidy and move.
 
-use ralph_core::event::Event;
+use ralph_core::event::{Event, PlanEvent, RunEvent};
 use ralph_words::stop_in_words;
 
 use super::{notices, outcomes, reason};
@@ -71,7 +71,7 @@ async fn a_task_that_is_ticked_with_a_sign_a_strike_or_a_note_is_the_same() {
         let edited = finished
             .records()
             .iter()
-            .any(|record| matches!(record.event, Event::PlanEdited { .. }));
+            .any(|record| matches!(record.event, Event::Plan(PlanEvent::Edited { .. })));
         assert!(!edited, "{number}");
     }
 }
@@ -103,7 +103,7 @@ async fn what_was_done_may_be_removed_folded_or_moved() {
         assert_eq!(finished.code(), Some(0), "{number} {finished:?}");
         let records = finished.records();
         assert_eq!(outcomes(&records).len(), 3, "{number}");
-        let Some(Event::RunStopped { totals, .. }) = records.last().map(|record| &record.event) else {
+        let Some(Event::Run(RunEvent::Stopped { totals, .. })) = records.last().map(|record| &record.event) else {
             panic!("no end")
         };
         assert!(totals.tasks_done >= 4 && totals.tasks_open == 0, "{number} {totals:?}");

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ralph_core::{
-    event::{Claim, Event, Proof, StopReason},
+    event::{Claim, ClaimEvent, Event, IterationEvent, PlanEvent, Proof, RunEvent, StopReason},
     run::RunView,
 };
 
@@ -25,13 +25,13 @@ fn a_plan_is_worked_off_task_by_task_and_the_exit_code_is_0() {
     let records = finished.records();
     assert_eq!(*reason(&records), StopReason::done(Proof::Nothing));
     assert_eq!(outcomes(&records).len(), 3);
-    let claims = events(&records).filter(|event| matches!(event, Event::ClaimMade { .. }));
+    let claims = events(&records).filter(|event| matches!(event, Event::Claim(ClaimEvent::Made { .. })));
     assert!(matches!(
         claims.collect::<Vec<_>>()[..],
-        [Event::ClaimMade {
+        [Event::Claim(ClaimEvent::Made {
             iteration: 3,
             claim: Claim::PlanComplete
-        }]
+        })]
     ));
     assert_eq!(sandbox.commits(), commits + 3);
     assert!(!sandbox.read("PLAN.md").unwrap().contains("[ ]"));
@@ -58,13 +58,13 @@ fn each_iteration_says_what_it_changed_and_the_end_says_it_of_the_whole_run() {
     let records = sandbox.looping([] as [&str; 0]).run(SOON).records();
     let changes: Vec<_> = events(&records)
         .filter_map(|event| match event {
-            Event::IterationSettled { changes, progress, .. } => Some((changes.unwrap(), *progress)),
+            Event::Iteration(IterationEvent::Settled { changes, progress, .. }) => Some((changes.unwrap(), *progress)),
             _ => None,
         })
         .map(|(changes, progress)| (changes.commits, changes.files, changes.added, changes.removed, progress))
         .collect();
     assert_eq!(changes, [(1, 2, 2, 1, Some(true)), (1, 2, 2, 1, Some(true))]);
-    let Some(Event::RunStopped { totals, .. }) = records.last().map(|record| &record.event) else {
+    let Some(Event::Run(RunEvent::Stopped { totals, .. })) = records.last().map(|record| &record.event) else {
         panic!("no end")
     };
     let all = totals.changes.unwrap();
@@ -80,7 +80,7 @@ async fn a_plan_without_open_tasks_is_nothing_to_do_and_no_agent_runs() {
     assert_eq!(finished.code(), Some(0));
     let records = finished.records();
     assert!(notices(&records).iter().any(|text| text.contains("nothing to do")));
-    assert!(!events(&records).any(|event| matches!(event, Event::IterationStarted { .. })));
+    assert!(!events(&records).any(|event| matches!(event, Event::Iteration(IterationEvent::Started { .. }))));
 }
 
 #[tokio::test(start_paused = true)]
@@ -158,7 +158,7 @@ fn a_plan_that_the_agent_destroys_is_told_to_the_next_session_and_has_a_way_back
         .iter()
         .filter(|text| text.contains("PLAN.md: there is no such plan"));
     assert_eq!(told.count(), 2, "{said:?}");
-    let Some(Event::RunStopped { hints, .. }) = records.last().map(|record| &record.event) else {
+    let Some(Event::Run(RunEvent::Stopped { hints, .. })) = records.last().map(|record| &record.event) else {
         panic!("no end")
     };
     let hints: Vec<String> = hints.iter().map(ralph_words::hint_in_words).collect();
@@ -190,7 +190,7 @@ async fn a_plan_that_is_written_anew_during_the_run_is_read_anew() {
     let finished = running.wait().await;
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     let plans = events(&finished.records())
-        .filter(|event| matches!(event, Event::PlanRead { .. }))
+        .filter(|event| matches!(event, Event::Plan(PlanEvent::Read { .. })))
         .count();
     assert_eq!(plans, 2);
 }
@@ -227,7 +227,7 @@ async fn a_box_is_seen_when_it_is_ticked_and_counts_when_the_iteration_ends() {
         assert_eq!(tasks(&running).await, (0, 2, Some("Task 1".to_owned())));
         running.plan_written();
         running
-            .wait_for_record(|event| matches!(event, Event::PlanChanged { .. }))
+            .wait_for_record(|event| matches!(event, Event::Plan(PlanEvent::Changed { .. })))
             .await;
         assert_eq!(
             tasks(&running).await,
@@ -263,7 +263,7 @@ async fn a_plan_that_is_half_written_is_not_looked_at_before_the_iteration_ends(
     project.write("PLAN.md", &whole);
     running.plan_written();
     running
-        .wait_for_record(|event| matches!(event, Event::PlanChanged { .. }))
+        .wait_for_record(|event| matches!(event, Event::Plan(PlanEvent::Changed { .. })))
         .await;
     project.release("go");
     assert_eq!(running.wait().await.code(), Some(0));

@@ -1,8 +1,8 @@
 //! Reviews by an agent other than the author.
 
 use ralph_core::event::{
-    Event, Limits, Record, ReviewResult, ReviewSettings, ReviewWhen, Role, SteeringKind, StopReason, StopRequest,
-    UserCommand, Worker,
+    AgentEvent, ClaimEvent, Event, IterationEvent, Limits, Record, ReviewEvent, ReviewResult, ReviewSettings,
+    ReviewWhen, Role, SteeringEvent, SteeringKind, StopReason, StopRequest, TaskEvent, TimeEvent, UserCommand, Worker,
 };
 use ralph_state::control::ToolCall;
 use serde_json::json;
@@ -57,13 +57,13 @@ fn looping<'a>(
 /// The purpose, agent and task of each iteration.
 fn iterations(records: &[Record]) -> Vec<String> {
     let each = events(records).filter_map(|event| match event {
-        Event::IterationStarted {
+        Event::Iteration(IterationEvent::Started {
             adapter,
             model,
             task,
             role,
             ..
-        } => {
+        }) => {
             let role = match role {
                 Role::Work => "work".to_owned(),
                 Role::Review { round } => format!("review {round}"),
@@ -80,7 +80,7 @@ fn iterations(records: &[Record]) -> Vec<String> {
 
 fn results(records: &[Record]) -> Vec<&'static str> {
     let each = events(records).filter_map(|event| match event {
-        Event::ReviewConcluded { result, .. } => Some(match result {
+        Event::Review(ReviewEvent::Concluded { result, .. }) => Some(match result {
             ReviewResult::Approved => "approved",
             ReviewResult::Findings { sent_back: true, .. } => "sent back",
             ReviewResult::Findings { sent_back: false, .. } => "disagrees",
@@ -240,7 +240,7 @@ async fn nothing_that_a_reviewer_claims_ticks_or_leaves_counts() {
         .count();
     assert_eq!(undone, 2, "the last one had nothing to tick: {:?}", notices(&records));
     assert!(!project.project().join(".ralph-done").exists());
-    assert!(!events(&records).any(|event| matches!(event, Event::TaskBlocked { .. })));
+    assert!(!events(&records).any(|event| matches!(event, Event::Task(TaskEvent::Blocked { .. }))));
 }
 
 #[tokio::test(start_paused = true)]
@@ -282,10 +282,10 @@ async fn a_reviewer_may_look_at_the_plan_and_every_call_that_would_change_the_ru
             .unwrap()
             .contains("said by the reviewer")
     );
-    assert!(
-        !events(&records)
-            .any(|event| matches!(event, Event::AgentCalled { .. } | Event::ClaimMade { iteration: 2, .. }))
-    );
+    assert!(!events(&records).any(|event| matches!(
+        event,
+        Event::Agent(AgentEvent::Called { .. }) | Event::Claim(ClaimEvent::Made { iteration: 2, .. })
+    )));
 }
 
 #[tokio::test(start_paused = true)]
@@ -312,7 +312,7 @@ async fn a_reviewer_that_fails_is_not_retried_and_after_three_times_not_asked_ag
         .filter(|what| what.starts_with("work"))
         .count();
     assert_eq!(work, 5);
-    let waited = |event: &Event| matches!(event, Event::WaitStarted { .. });
+    let waited = |event: &Event| matches!(event, Event::Time(TimeEvent::WaitStarted { .. }));
     assert!(!events(&records).any(waited), "nobody waits for a reviewer");
 }
 
@@ -413,7 +413,7 @@ async fn a_review_can_be_skipped_and_a_message_goes_to_the_author_first() {
             "review 1 by second/sharp: Write world.txt"
         ]
     );
-    let in_prompt = |event: &Event| matches!(event, Event::SteeringDelivered { iteration: 3, .. });
+    let in_prompt = |event: &Event| matches!(event, Event::Steering(SteeringEvent::Delivered { iteration: 3, .. }));
     assert!(events(&records).any(in_prompt), "{records:?}");
 }
 

@@ -1,7 +1,7 @@
 //! Sessions that are continued from one iteration to the next.
 
 use ralph_core::{
-    event::{Event, Record, SessionId, SessionMode, Settings, UserCommand},
+    event::{Event, IterationEvent, Record, SessionId, SessionMode, Settings, UserCommand},
     run::RunView,
 };
 use serde_json::json;
@@ -18,7 +18,9 @@ const OPENED: &str = r#"echo '{"type":"opened","session":"session-'$n'","model":
 fn resumed(records: &[Record]) -> Vec<Option<&str>> {
     events(records)
         .filter_map(|event| match event {
-            Event::IterationStarted { resume, .. } => Some(resume.as_ref().map(|SessionId(id)| id.as_str())),
+            Event::Iteration(IterationEvent::Started { resume, .. }) => {
+                Some(resume.as_ref().map(|SessionId(id)| id.as_str()))
+            }
             _ => None,
         })
         .collect()
@@ -274,7 +276,7 @@ async fn what_was_reported_survives_a_killed_ralph_and_a_continued_session_is_no
     });
     let running = project.looping(&agent).start();
     running
-        .wait_for_record(|event| matches!(event, Event::IterationStarted { iteration: 2, .. }))
+        .wait_for_record(|event| matches!(event, Event::Iteration(IterationEvent::Started { iteration: 2, .. })))
         .await;
     running.kill().await;
     let looping = project

@@ -1,7 +1,8 @@
 //! Messages of the user: each reaches the agent exactly once, and at the right time.
 
 use ralph_core::event::{
-    CancelReason, Delivery, Event, Outcome, Record, SteeringId, SteeringKind, StopRequest, UserCommand,
+    CancelReason, Delivery, Event, Outcome, Record, RunEvent, SteeringEvent, SteeringId, SteeringKind, StopRequest,
+    TimeEvent, UserCommand,
 };
 
 use super::{outcomes, said, started};
@@ -30,11 +31,11 @@ fn steer(sandbox: &Sandbox, args: &[&str]) -> String {
 fn deliveries(records: &[Record]) -> Vec<(u32, u32)> {
     events(records)
         .filter_map(|event| match event {
-            Event::SteeringDelivered {
+            Event::Steering(SteeringEvent::Delivered {
                 id: SteeringId(id),
                 iteration,
                 how: Delivery::Prompt,
-            } => Some((*id, *iteration)),
+            }) => Some((*id, *iteration)),
             _ => None,
         })
         .collect()
@@ -215,7 +216,7 @@ async fn skipping_ends_the_iteration_and_the_next_one_starts_at_once() {
         outcomes(&records),
         [&Outcome::Cancelled { reason }, &Outcome::Completed]
     );
-    assert!(!events(&records).any(|event| matches!(event, Event::WaitStarted { .. })));
+    assert!(!events(&records).any(|event| matches!(event, Event::Time(TimeEvent::WaitStarted { .. }))));
 }
 
 #[tokio::test(start_paused = true)]
@@ -227,7 +228,7 @@ async fn a_message_that_was_not_delivered_when_the_run_ended_is_named() {
     let stop = StopRequest::Graceful;
     running.command(UserCommand::Stop { stop }).await.unwrap();
     let finished = running.wait().await;
-    let Some(Event::RunStopped { hints, .. }) = finished.records().pop().map(|record| record.event) else {
+    let Some(Event::Run(RunEvent::Stopped { hints, .. })) = finished.records().pop().map(|record| record.event) else {
         panic!("no end")
     };
     let hints: Vec<String> = hints.iter().map(ralph_words::hint_in_words).collect();
@@ -283,7 +284,7 @@ async fn a_message_that_a_limit_keeps_from_the_agent_is_no_green_end_and_is_name
     let project = LoopProject::new();
     let finished = steered_at_the_last_task(&project, 1).await;
     assert_eq!(finished.code(), Some(6), "{finished:?}");
-    let Some(Event::RunStopped { hints, .. }) = finished.records().pop().map(|record| record.event) else {
+    let Some(Event::Run(RunEvent::Stopped { hints, .. })) = finished.records().pop().map(|record| record.event) else {
         panic!("no end")
     };
     let hints: Vec<String> = hints.iter().map(ralph_words::hint_in_words).collect();

@@ -2,7 +2,10 @@
 //! stopped it.
 
 use nix::sys::signal::Signal;
-use ralph_core::event::{CancelReason, Event, Exit, Outcome, RequestedBy, StopReason, StopRequest, UserCommand};
+use ralph_core::event::{
+    CancelReason, Event, Exit, IterationEvent, Outcome, RequestedBy, RunEvent, StopReason, StopRequest, TimeEvent,
+    UserCommand,
+};
 
 use super::{outcomes, reason, said};
 use crate::harness::{
@@ -28,7 +31,7 @@ fn running(sandbox: &Sandbox, script: &Script) -> Running {
 }
 
 fn stop_requested(stop: StopRequest, by: RequestedBy) -> impl Fn(&Event) -> bool {
-    move |event| *event == Event::StopRequested { stop, by }
+    move |event| *event == Event::Run(RunEvent::StopRequested { stop, by })
 }
 
 #[track_caller]
@@ -49,7 +52,7 @@ fn one_interrupt_lets_the_agent_clean_up_and_keeps_its_result() {
     assert_eq!(outcomes(&records), [&STOPPED]);
     assert_eq!(sandbox.read("cleaned.txt").as_deref(), Some("cleaned\n"));
     let settled = events(&records).find_map(|event| match event {
-        Event::IterationSettled { changes, .. } => *changes,
+        Event::Iteration(IterationEvent::Settled { changes, .. }) => *changes,
         _ => None,
     });
     assert_eq!(settled.map(|changes| (changes.commits, changes.files)), Some((1, 1)));
@@ -82,7 +85,7 @@ fn signals_have_the_exit_codes_that_shells_expect() {
         let records = ended(running, code).records();
         assert_eq!(*reason(&records), wanted);
         assert_eq!(outcomes(&records), [&STOPPED]);
-        assert!(events(&records).any(|event| matches!(event, Event::IterationSettled { .. })));
+        assert!(events(&records).any(|event| matches!(event, Event::Iteration(IterationEvent::Settled { .. }))));
         sandbox.assert_nothing_runs();
     }
 }
@@ -158,7 +161,12 @@ async fn an_interrupt_during_a_wait_or_a_pause_ends_the_run_at_once() {
         });
         let running = looping.start();
         running
-            .wait_for_record(|event| matches!(event, Event::WaitStarted { .. } | Event::Held))
+            .wait_for_record(|event| {
+                matches!(
+                    event,
+                    Event::Time(TimeEvent::WaitStarted { .. }) | Event::Time(TimeEvent::Held)
+                )
+            })
             .await;
         running.interrupt().await;
         let finished = running.wait().await;

@@ -1,6 +1,8 @@
 //! Tasks that ask for another agent or model, or are handed to one after failures.
 
-use ralph_core::event::{AgentSignal, Escalation, Event, Record, SessionMode, Settings, Worker};
+use ralph_core::event::{
+    AgentEvent, AgentSignal, Escalation, Event, IterationEvent, Record, SessionMode, Settings, TimeEvent, Worker,
+};
 use serde_json::json;
 
 use super::{notices, reason, started};
@@ -31,9 +33,9 @@ fn looping<'a>(project: &'a LoopProject, tasks: &str, second: &FunctionAgent) ->
 /// Agent, model and task of each iteration, in order.
 fn iterations(records: &[Record]) -> Vec<String> {
     let each = events(records).filter_map(|event| match event {
-        Event::IterationStarted {
+        Event::Iteration(IterationEvent::Started {
             adapter, model, task, ..
-        } => {
+        }) => {
             let (model, task) = (model.as_deref(), task.as_deref());
             Some(format!("{adapter}/{}: {}", model.unwrap_or("?"), task.unwrap_or("?")))
         }
@@ -70,10 +72,10 @@ async fn each_task_is_worked_on_by_the_agent_and_with_the_model_it_asks_for() {
         ]
     );
     let said = events(&records).filter_map(|event| match event {
-        Event::AgentReported {
+        Event::Agent(AgentEvent::Reported {
             signal: AgentSignal::Said { text },
             ..
-        } => Some(text.as_str()),
+        }) => Some(text.as_str()),
         _ => None,
     });
     assert_eq!(
@@ -107,7 +109,7 @@ async fn a_limit_of_the_agent_of_a_task_is_waited_for_and_with_fallback_the_othe
         iterations(&finished.records()),
         ["second/x: a", "second/x: a", "script/own: b"]
     );
-    let waited = |event: &Event| matches!(event, Event::WaitStarted { .. });
+    let waited = |event: &Event| matches!(event, Event::Time(TimeEvent::WaitStarted { .. }));
     assert!(events(&finished.records()).any(waited), "{finished:?}");
 
     let project = LoopProject::new();

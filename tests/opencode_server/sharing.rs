@@ -10,7 +10,9 @@ use nix::{
     unistd::Pid,
 };
 use ralph_agent::{AgentAdapter, opencode::ServerOptions};
-use ralph_core::event::{AgentSignal, ChoiceReason, Event, Notice, Outcome, ProblemKind};
+use ralph_core::event::{
+    AgentEvent, AgentSignal, ChoiceReason, Event, IterationEvent, Notice, Outcome, ProblemKind, TimeEvent,
+};
 use ralph_system::proc::StopSpeed;
 use serde_json::json;
 
@@ -79,24 +81,24 @@ fn a_session_that_somebody_has_deleted_on_the_server_is_followed_by_a_fresh_one(
     let opened = |event: &Event| {
         matches!(
             event,
-            Event::AgentReported {
+            Event::Agent(AgentEvent::Reported {
                 signal: AgentSignal::Opened { .. },
                 ..
-            }
+            })
         )
     };
-    let Event::AgentReported {
+    let Event::Agent(AgentEvent::Reported {
         signal: AgentSignal::Opened {
             session: Some(session), ..
         },
         ..
-    } = running.wait_for_record(SOON, opened).event
+    }) = running.wait_for_record(SOON, opened).event
     else {
         panic!("a session has an id");
     };
     sandbox.write(".ralph-pause", "");
     sandbox.write("go", "");
-    running.wait_for_record(SOON, |event| matches!(event, Event::Held));
+    running.wait_for_record(SOON, |event| matches!(event, Event::Time(TimeEvent::Held)));
     delete(port, &session.0);
     std::fs::remove_file(sandbox.project().join(".ralph-pause")).expect("the run is paused");
     let finished = running.wait(SOON);
@@ -192,7 +194,7 @@ fn a_server_outlives_a_skipped_iteration_and_is_replaced_when_it_is_killed_in_a_
     let skipped = sandbox.ralph(["skip"]).run(SOON);
     assert_eq!(skipped.code(), Some(0), "{}", skipped.stderr);
     running.wait_for_record(SOON, |event| {
-        matches!(event, Event::IterationStarted { iteration: 2, .. })
+        matches!(event, Event::Iteration(IterationEvent::Started { iteration: 2, .. }))
     });
     assert!(!is_running(tool.pid));
     assert_eq!(servers(&sandbox), before);

@@ -3,7 +3,8 @@
 use std::fs;
 
 use ralph_core::event::{
-    AgentSignal, Claim, Decider, Delivery, Event, Outcome, ProblemKind, Record, SteeringId, StopReason,
+    AgentEvent, AgentSignal, AskEvent, Claim, ClaimEvent, Decider, Delivery, Event, Outcome, ProblemKind, Record,
+    SteeringEvent, SteeringId, StopReason,
 };
 use serde_json::{Value, json};
 
@@ -126,7 +127,7 @@ fn ask_before_commands(sandbox: &Sandbox) {
 /// The permission decisions: the request's title, whether it was allowed, and who decided.
 fn decisions(records: &[Record]) -> Vec<(String, bool, Decider)> {
     let decided = records.iter().filter_map(|record| match &record.event {
-        Event::Answered { answered } => {
+        Event::Ask(AskEvent::Answered { answered }) => {
             let by = answered.by.clone();
             Some((answered.title.clone(), answered.allowed()?, by))
         }
@@ -167,7 +168,7 @@ fn permissions_are_given_where_that_is_wanted(served: &mut ExternalServer) {
 
 fn a_session_that_is_stopped_while_it_asks_waits_no_more(served: &mut ExternalServer) {
     let running = served.ralph(in_order([&[shell("touch x").into()]])).start();
-    running.wait_for_record(SOON, |event| matches!(event, Event::Asked { .. }));
+    running.wait_for_record(SOON, |event| matches!(event, Event::Ask(AskEvent::Asked { .. })));
     assert_eq!(served.sandbox.ralph(["stop"]).run(SOON).code(), Some(0));
     running.wait(SOON);
     assert_eq!(served.sandbox.read("x"), None);
@@ -213,7 +214,7 @@ fn rules_hold_for_everything_that_a_server_of_ones_own_does() {
     // Killed while it asks: an unanswered request is not allowed, and the iteration starts again.
     model.play(in_order([&[shell("git push origin main").into()]]));
     let running = ralph(&sandbox).start();
-    running.wait_for_record(SOON, |event| matches!(event, Event::Asked { .. }));
+    running.wait_for_record(SOON, |event| matches!(event, Event::Ask(AskEvent::Asked { .. })));
     running.kill();
     running.wait(SOON);
     let asked = model.main_request_count();
@@ -239,7 +240,10 @@ fn rules_hold_for_everything_that_a_server_of_ones_own_does() {
         done,
     ]]));
     let running = ralph(&sandbox).start();
-    running.wait_for_record(SOON, |event| matches!(event, Event::Asked { ask } if ask.number == 3));
+    running.wait_for_record(
+        SOON,
+        |event| matches!(event, Event::Ask(AskEvent::Asked { ask }) if ask.number == 3),
+    );
     // The server decides which of the two asks first.
     let asks = sandbox.ralph(["asks"]).run(SOON).stdout;
     let of_push = |line: &&str| line.contains("git push");
@@ -297,7 +301,7 @@ fn an_agent_that_allows_itself_what_it_asks_for_ends_the_run() {
     let both = answer().shell("git push origin main").shell(tells);
     model.play(in_order([&[both.into(), say("Not asked for any more.").into()]]));
     let running = ralph(&sandbox).start();
-    running.wait_for_record(SOON, |event| matches!(event, Event::Asked { .. }));
+    running.wait_for_record(SOON, |event| matches!(event, Event::Ask(AskEvent::Asked { .. })));
     let server = wait_until(SOON, "the server's command line", || {
         sandbox
             .read_home("server")
@@ -350,7 +354,7 @@ fn a_question_is_answered_and_the_turn_goes_on(served: &mut ExternalServer) {
     let ask = || answer().call("question", question.clone());
     let [work, done] = work_on("hello");
     let running = served.ralph(in_order([&[ask().into(), work, done]])).start();
-    running.wait_for_record(SOON, |event| matches!(event, Event::Asked { .. }));
+    running.wait_for_record(SOON, |event| matches!(event, Event::Ask(AskEvent::Asked { .. })));
     let answered = served.sandbox.ralph(["answer", "1", "2"]).run(SOON);
     assert_eq!(answered.code(), Some(0), "{}", answered.stderr);
     assert_done(&running.wait(SOON), 1, 1);
@@ -384,10 +388,10 @@ fn a_message_reaches_the_turn_that_runs(served: &mut ExternalServer) {
     running.wait_for_record(SOON, |event| {
         matches!(
             event,
-            Event::AgentReported {
+            Event::Agent(AgentEvent::Reported {
                 signal: AgentSignal::ToolStarted { .. },
                 ..
-            }
+            })
         )
     });
     let steered = served
@@ -398,11 +402,11 @@ fn a_message_reaches_the_turn_that_runs(served: &mut ExternalServer) {
     running.wait_for_record(SOON, |event| {
         matches!(
             event,
-            Event::SteeringDelivered {
+            Event::Steering(SteeringEvent::Delivered {
                 how: Delivery::Live,
                 iteration: 1,
                 ..
-            }
+            })
         )
     });
     served.sandbox.write("go", "");
@@ -416,11 +420,11 @@ fn a_message_reaches_the_turn_that_runs(served: &mut ExternalServer) {
     running.wait_for_record(SOON, |event| {
         matches!(
             event,
-            Event::SteeringDelivered {
+            Event::Steering(SteeringEvent::Delivered {
                 id: SteeringId(2),
                 how: Delivery::Live,
                 ..
-            }
+            })
         )
     });
     gate.open();
@@ -442,10 +446,10 @@ fn a_wire_that_is_cut_in_the_middle_of_a_turn_costs_nothing(served: &mut Externa
     running.wait_for_record(SOON, |event| {
         matches!(
             event,
-            Event::AgentReported {
+            Event::Agent(AgentEvent::Reported {
                 signal: AgentSignal::ToolStarted { .. },
                 ..
-            }
+            })
         )
     });
     assert!(proxy.cut() > 0);
@@ -488,10 +492,10 @@ fn a_promise_in_the_last_message_is_a_claim(served: &mut ExternalServer) {
     let claimed = finished.records().into_iter().any(|record| {
         matches!(
             record.event,
-            Event::ClaimMade {
+            Event::Claim(ClaimEvent::Made {
                 claim: Claim::Promise,
                 ..
-            }
+            })
         )
     });
     assert!(claimed, "{}", finished.stdout);

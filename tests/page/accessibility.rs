@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ralph_core::event::{Event, SteeringKind};
+use ralph_core::event::{AskEvent, Event, SteeringEvent, SteeringKind};
 use serde_json::json;
 
 use super::{
@@ -62,7 +62,7 @@ fn a_request_is_answered_a_message_sent_and_the_run_stopped_by_keys_alone() {
     };
     let sandbox = asking_project(PLAN);
     let running = sandbox.looping([] as [&str; 0]).start();
-    running.wait_for_record(SOON, |event| matches!(event, Event::Asked { .. }));
+    running.wait_for_record(SOON, |event| matches!(event, Event::Ask(AskEvent::Asked { .. })));
     let watched = watched(&sandbox, browser);
     let page = watched.page(DESK, "light", "");
     page.sees("git push origin parser && rm -rf target/old");
@@ -80,7 +80,9 @@ fn a_request_is_answered_a_message_sent_and_the_run_stopped_by_keys_alone() {
     page.types("Give an example");
     page.tabs_to("Send");
     page.presses(&["Enter"]);
-    running.wait_for_record(SOON, |event| matches!(event, Event::SteeringQueued { .. }));
+    running.wait_for_record(SOON, |event| {
+        matches!(event, Event::Steering(SteeringEvent::Queued { .. }))
+    });
     page.tabs_to("Stop…");
     page.presses(&["Enter"]);
     page.sees("Stop the run?");
@@ -90,7 +92,7 @@ fn a_request_is_answered_a_message_sent_and_the_run_stopped_by_keys_alone() {
     drop(page);
     assert_eq!(running.wait(SOON).code(), Some(130));
     let records = sandbox.journal();
-    let steered = |event: &Event| matches!(event, Event::SteeringQueued { kind: SteeringKind::Next, text, .. } if text == "Give an example");
+    let steered = |event: &Event| matches!(event, Event::Steering(SteeringEvent::Queued { kind: SteeringKind::Next, text, .. }) if text == "Give an example");
     assert!(events(&records).any(steered));
     let answers = sandbox.read_home("answers").expect("the answer");
     assert!(answers.contains("in bytes"), "{answers}");

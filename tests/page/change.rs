@@ -1,6 +1,6 @@
 //! Limits, agent and permission mode, changed in the dialogs of the page.
 
-use ralph_core::event::{Event, PermissionMode};
+use ralph_core::event::{AskEvent, Event, PermissionMode};
 
 use super::{PHONE, assert_content, browser::Browser, watched};
 use crate::{
@@ -18,7 +18,7 @@ fn limits_agent_and_permission_mode_of_a_run_are_changed_in_dialogs() {
     let settings = r#"{ "permissions": { "mode": "ask" }, "fallback": ["other"] }"#;
     sandbox.write(".ralph/config.json", settings);
     let running = sandbox.looping(["--max-iterations", "12"]).start();
-    running.wait_for_record(SOON, |event| matches!(event, Event::Asked { .. }));
+    running.wait_for_record(SOON, |event| matches!(event, Event::Ask(AskEvent::Asked { .. })));
     let watched = watched(&sandbox, browser);
     let phone = watched.page(PHONE, "dark", "");
     phone.sees("Needs you");
@@ -46,7 +46,6 @@ fn limits_agent_and_permission_mode_of_a_run_are_changed_in_dialogs() {
     drop(phone);
     running.wait(SOON);
     let records = sandbox.journal();
-    let changed =
-        |event: &Event| matches!(event, Event::PermissionModeChanged { mode } if *mode == PermissionMode::Auto);
+    let changed = |event: &Event| matches!(event, Event::Ask(AskEvent::PermissionModeChanged { mode }) if *mode == PermissionMode::Auto);
     assert!(events(&records).any(changed));
 }

@@ -1,7 +1,7 @@
 //! Comments on lines, written on the page.
 
 use ralph_core::{
-    event::Event,
+    event::{CommentEvent, Event},
     run::{Comment, CommentState, RunView},
 };
 
@@ -83,7 +83,7 @@ fn a_phone_taps_a_line_drafts_sends_and_resolves_a_comment() {
     drop(phone);
     assert_eq!(running.wait(SOON).code(), Some(0));
     assert_eq!(comments(&sandbox)[0].state(), CommentState::Changed { iteration: 2 });
-    let sent = |event: &Event| matches!(event, Event::CommentsSent { .. });
+    let sent = |event: &Event| matches!(event, Event::Comment(CommentEvent::Sent { .. }));
     assert_eq!(sandbox.journal().iter().filter(|record| sent(&record.event)).count(), 1);
 }
 

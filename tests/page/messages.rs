@@ -1,6 +1,6 @@
 //! The agent's messages and the log: formatting, search, download.
 
-use ralph_core::event::Event;
+use ralph_core::event::{Event, IterationEvent};
 use serde_json::json;
 
 use super::{DESK, PHONE, assert_content, browser::Browser, watched};
@@ -20,7 +20,9 @@ fn messages_have_lists_and_tables_and_are_searched_and_a_long_log_is_read_back_a
     sandbox.plan(1);
     sandbox.install(&Script::jsonl(TALKS));
     let running = sandbox.looping(["--max-iterations", "1"]).start();
-    running.wait_for_record(SOON, |event| matches!(event, Event::IterationStarted { .. }));
+    running.wait_for_record(SOON, |event| {
+        matches!(event, Event::Iteration(IterationEvent::Started { .. }))
+    });
     wait_until(SOON, "all that it says", || {
         (sandbox.journal().len() > 1_200).then_some(())
     });
@@ -73,6 +75,8 @@ fn messages_have_lists_and_tables_and_are_searched_and_a_long_log_is_read_back_a
     assert_content(&desk);
     drop((phone, desk));
     sandbox.release("go");
-    running.wait_for_record(SOON, |event| matches!(event, Event::IterationEnded { .. }));
+    running.wait_for_record(SOON, |event| {
+        matches!(event, Event::Iteration(IterationEvent::Ended { .. }))
+    });
     running.wait(SOON);
 }

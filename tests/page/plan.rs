@@ -1,6 +1,6 @@
 //! The plan, changed on the page.
 
-use ralph_core::event::Event;
+use ralph_core::event::{Event, IterationEvent};
 use serde_json::json;
 
 use super::{PHONE, assert_content, browser::Browser, watched};
@@ -22,7 +22,9 @@ fn the_plan_of_a_run_is_ticked_reordered_and_added_to_and_what_changed_meanwhile
     sandbox.git(["commit", "--quiet", "--all", "--message", "Plan"]);
     sandbox.install(&Script::jsonl("said working; await go; over Done."));
     let running = sandbox.looping(["--max-iterations", "1"]).start();
-    running.wait_for_record(SOON, |event| matches!(event, Event::IterationStarted { .. }));
+    running.wait_for_record(SOON, |event| {
+        matches!(event, Event::Iteration(IterationEvent::Started { .. }))
+    });
     let watched = watched(&sandbox, browser);
     let phone = watched.page(PHONE, "light", "");
     phone.clicks("Plan");

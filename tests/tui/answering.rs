@@ -1,6 +1,6 @@
 //! A finished run is continued by a message while its end is on the screen.
 
-use ralph_core::event::{Event, LimitKind, Proof, StopReason};
+use ralph_core::event::{Event, LimitKind, Proof, RunEvent, StopReason};
 
 use super::{Terminal, reason, screen, watching};
 use crate::{
@@ -14,7 +14,7 @@ const ASKS: &str =
 
 fn reopened(sandbox: &Sandbox) -> usize {
     events(&sandbox.journal())
-        .filter(|event| matches!(event, Event::RunReopened { .. }))
+        .filter(|event| matches!(event, Event::Run(RunEvent::Reopened { .. })))
         .count()
 }
 

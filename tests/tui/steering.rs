@@ -1,6 +1,6 @@
 //! Controlling the run from the screen.
 
-use ralph_core::event::{CancelReason, Event, Outcome, PausedBy, StopReason};
+use ralph_core::event::{CancelReason, Event, IterationEvent, Outcome, PausedBy, StopReason, TimeEvent};
 
 use super::{PATIENT, reason, watching};
 use crate::harness::{SOON, Sandbox, Script, events};
@@ -104,7 +104,7 @@ fn the_run_is_paused_and_goes_on_by_key() {
     sandbox.release("go2");
     terminal.press("p");
     terminal.sees(" · 2 tasks · ");
-    let paused = Event::Paused { by: PausedBy::User };
+    let paused = Event::Time(TimeEvent::Paused { by: PausedBy::User });
     assert!(events(&sandbox.journal()).any(|event| *event == paused));
 }
 
@@ -135,7 +135,8 @@ fn an_iteration_is_skipped() {
     let skipped = Outcome::Cancelled {
         reason: CancelReason::Skipped,
     };
-    let ended = |event: &Event| matches!(event, Event::IterationEnded { outcome, .. } if *outcome == skipped);
+    let ended =
+        |event: &Event| matches!(event, Event::Iteration(IterationEvent::Ended { outcome, .. }) if *outcome == skipped);
     assert!(events(&sandbox.journal()).any(ended));
 }
 

@@ -1,7 +1,7 @@
 //! Runs and batches that are started over HTTP.
 
 use nix::sys::signal::Signal;
-use ralph_core::event::Event;
+use ralph_core::event::{Event, RunEvent};
 use serde_json::{Value, json};
 
 use super::{BLOCKED, serving};
@@ -132,7 +132,7 @@ fn a_blocked_run_goes_on_from_the_page_and_leaves_no_process_behind() {
         .into_iter()
         .rev()
         .find_map(|record| match record.event {
-            Event::RunResumed { .. } => Some(()),
+            Event::Run(RunEvent::Resumed { .. }) => Some(()),
             _ => None,
         });
     assert_eq!(resumed, Some(()));

@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AskId, Decider, GuardedChange, List, Offer, PermissionRequest, Question, TestsChange, ToolKind};
+use super::{
+    AskId, Decider, GuardedChange, List, Offer, PermissionMode, PermissionRequest, Question, RuleScope, TestsChange,
+    ToolKind,
+};
 use crate::json::ReadJson;
 
 /// A question to the user.
@@ -193,4 +196,29 @@ fn own_request(tool: &str, kind: ToolKind, title: String) -> PermissionRequest {
 #[allow(clippy::trivially_copy_pass_by_ref)]
 fn is_zero(ms: &u64) -> bool {
     *ms == 0
+}
+
+/// Questions to the user, their answers, and what follows from them.
+#[derive(Debug, Clone, PartialEq, Serialize, ReadJson)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum AskEvent {
+    /// The user was asked. If the question waits already, its timeout has changed.
+    Asked { ask: Box<Ask> },
+    /// A question was answered, withdrawn or will stay unanswered, or rules decided about a request.
+    Answered { answered: Box<Answered> },
+    /// From now on, requests that match these rules are allowed without asking, unless another rule asks or denies.
+    RulesAdded {
+        iteration: u32,
+        /// The question whose answer added the rules.
+        ask: u32,
+        scope: RuleScope,
+        rules: Vec<String>,
+        /// The rules that caused question `ask`; the added rules take precedence over them.
+        over: Vec<String>,
+    },
+    /// A rule that answers had added was removed.
+    RuleForgotten { rule: String },
+    /// The mode that decides requests without a matching rule was changed.
+    PermissionModeChanged { mode: PermissionMode },
 }

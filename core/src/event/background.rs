@@ -1,5 +1,7 @@
 //! Background tasks: commands that may outlive the iteration in which they were started, but not the run.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Decider, Decision, ExceededCeiling, Exit, Tail, Text};
@@ -149,6 +151,33 @@ impl Default for BackgroundLimits {
             agents: true,
         }
     }
+}
+
+/// Background tasks.
+#[derive(Debug, Clone, PartialEq, Serialize, ReadJson)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum BackgroundEvent {
+    /// A background command was started. It may outlive the iteration, but not the run.
+    #[serde(rename = "background-started")]
+    Started {
+        /// Number of the background task within the run, from 1.
+        number: u32,
+        by: Requester,
+        /// The shell command.
+        command: String,
+        cwd: PathBuf,
+    },
+    /// A background task has written more output. Recorded after one second, then at doubling intervals up to one
+    /// minute.
+    #[serde(rename = "background-progressed")]
+    Progressed { number: u32, progress: BackgroundProgress },
+    /// A background task was asked to end early.
+    #[serde(rename = "background-cancelled")]
+    Cancelled { number: u32, by: Requester },
+    /// A background task and all of its processes have ended.
+    #[serde(rename = "background-ended")]
+    Ended { number: u32, result: BackgroundResult },
 }
 
 #[cfg(test)]

@@ -127,8 +127,8 @@ mod tests {
     use super::*;
     use crate::{
         event::{
-            Choice, Event, Hint, Missing, Notice, Outcome, PermissionRequest, Question, Record, SessionId, StopReason,
-            Totals,
+            AgentEvent, Choice, ClaimEvent, Event, Hint, IterationEvent, Missing, Notice, Outcome, PermissionRequest,
+            Question, Record, RunEvent, SessionId, StopReason, TaskEvent, Totals,
         },
         testing::server_tool_asked,
     };
@@ -182,33 +182,33 @@ mod tests {
             Event::Noticed {
                 notice: Notice::warning(long()),
             },
-            Event::ClaimRefused {
+            Event::Claim(ClaimEvent::Refused {
                 iteration: 1,
                 reasons: many
                     .iter()
                     .map(|task| Missing::TaskVanished { task: task.into() })
                     .collect(),
-            },
-            Event::RunStopped {
+            }),
+            Event::Run(RunEvent::Stopped {
                 reason: StopReason::AgentFailed {
                     adapter: String::new(),
                     problem: problem.clone(),
                 },
                 hints: many.iter().map(|how| Hint::LogIn { how: how.into() }).collect(),
                 totals: Totals::default(),
-            },
-            Event::TaskBlocked {
+            }),
+            Event::Task(TaskEvent::Blocked {
                 iteration: 1,
                 task: None,
                 question: long().into(),
-            },
-            Event::IterationEnded {
+            }),
+            Event::Iteration(IterationEvent::Ended {
                 iteration: 1,
                 outcome: Outcome::Failed { problem },
                 exit: None,
                 duration_ms: 0,
                 output_bytes: 0,
-            },
+            }),
         ];
         for event in events {
             // Printing the whole event would take longer than the rest of the test.
@@ -241,7 +241,7 @@ mod tests {
             for signal in signals {
                 let signal = signal.bounded();
                 let counted = signal.record_bytes();
-                let event = Event::AgentReported { iteration: 100, signal };
+                let event = Event::Agent(AgentEvent::Reported { iteration: 100, signal });
                 let taken = bytes(event) as u64;
                 assert!(taken <= counted + 128, "{taken} bytes, {counted} counted");
             }

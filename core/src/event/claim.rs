@@ -204,6 +204,31 @@ impl Missing {
     }
 }
 
+/// Claims of completion, and what they are worth.
+#[derive(Debug, Clone, PartialEq, Serialize, ReadJson)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum ClaimEvent {
+    #[serde(rename = "claim-made")]
+    Made { iteration: u32, claim: Claim },
+    /// The agent itself said that the work is not done. This overrides any claim.
+    #[serde(rename = "completion-denied")]
+    Denied { iteration: u32, why: Denial },
+    /// The evidence for a claim was weighed.
+    #[serde(rename = "claim-judged")]
+    Judged {
+        iteration: u32,
+        /// From 0 to 100.
+        confidence: u8,
+        parts: List<ConfidencePart>,
+    },
+    #[serde(rename = "claim-refused")]
+    Refused {
+        iteration: u32,
+        reasons: List<Missing, REASONS>,
+    },
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

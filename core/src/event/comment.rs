@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{List, Text};
+use super::{List, SteeringId, Text};
 use crate::json::ReadJson;
 
 /// Maximum number of comments of a run.
@@ -91,6 +91,44 @@ pub struct PlacedComment {
 pub struct CommentAnswer {
     pub comment: u32,
     pub reason: Text,
+}
+
+/// Comments on lines of files.
+#[derive(Debug, Clone, PartialEq, Serialize, ReadJson)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum CommentEvent {
+    /// A comment on lines of a file was written. The user's are drafts until they are sent.
+    #[serde(rename = "comment-written")]
+    Written {
+        /// Number of the comment within the run, from 1.
+        comment: u32,
+        by: CommentAuthor,
+        place: Box<CommentPlace>,
+        text: String,
+    },
+    /// The user changed the text of a draft.
+    #[serde(rename = "comment-edited")]
+    Edited { comment: u32, text: String },
+    /// The user withdrew a draft.
+    #[serde(rename = "comment-withdrawn")]
+    Withdrawn { comment: u32 },
+    /// Drafts were put into one message, which was queued just before.
+    #[serde(rename = "comments-sent")]
+    Sent {
+        message: SteeringId,
+        comments: List<u32, COMMENTS>,
+    },
+    /// The lines of these comments are in another place than before, or were changed.
+    #[serde(rename = "comments-placed")]
+    Placed {
+        /// The iteration that was examined.
+        iteration: u32,
+        places: List<PlacedComment, COMMENTS>,
+    },
+    /// The user resolved a comment. It no longer keeps the run from ending.
+    #[serde(rename = "comment-resolved")]
+    Resolved { comment: u32 },
 }
 
 #[cfg(test)]

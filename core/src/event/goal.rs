@@ -147,12 +147,15 @@ impl Eq for GoalFailure {}
 
 #[cfg(test)]
 mod tests {
-    use crate::{event::Event, testing::goal_checked};
+    use crate::{
+        event::{Event, GateEvent},
+        testing::goal_checked,
+    };
 
     #[test]
     fn the_last_8_kib_of_the_output_are_kept() {
         let tail = |output: &str| {
-            let Event::GoalChecked { result, .. } = goal_checked(1, "tests", 1, output) else {
+            let Event::Gate(GateEvent::GoalChecked { result, .. }) = goal_checked(1, "tests", 1, output) else {
                 unreachable!("it is checked")
             };
             result.tail

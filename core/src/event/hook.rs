@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::{BackgroundResult, Text};
+use crate::json::ReadJson;
+
 /// The point of a run at which a hook is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
@@ -74,6 +77,35 @@ impl Hooks {
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
+}
+
+/// Commands of the user at points of the run.
+#[derive(Debug, Clone, PartialEq, Serialize, ReadJson)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum HookEvent {
+    /// A command of the user is due at a point of the run. It is run after those that were recorded before it.
+    #[serde(rename = "hook-started")]
+    Started {
+        /// Number of the hook within the run, from 1.
+        number: u32,
+        hook: Hook,
+        /// The iteration that it belongs to.
+        iteration: u32,
+        task: Option<Text>,
+        /// The question that blocks the task.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        question: Option<Text>,
+    },
+    /// A hook has ended.
+    #[serde(rename = "hook-ended")]
+    Ended {
+        number: u32,
+        hook: Hook,
+        iteration: u32,
+        task: Option<Text>,
+        result: BackgroundResult,
+    },
 }
 
 #[cfg(test)]

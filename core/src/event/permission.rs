@@ -412,11 +412,14 @@ impl Default for Waiting {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{event::Event, testing::permission_asked};
+    use crate::{
+        event::{AskEvent, Event},
+        testing::permission_asked,
+    };
 
     #[test]
     fn a_long_change_is_cut_behind_a_line_and_still_gets_a_rule_and_a_long_command_gets_none() {
-        let Event::Asked { ask } = permission_asked(1) else {
+        let Event::Ask(AskEvent::Asked { ask }) = permission_asked(1) else {
             unreachable!("it asks")
         };
         let change: String = (0..3_000).map(|line| format!("+line {line} ü\n")).collect();

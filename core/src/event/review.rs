@@ -98,6 +98,29 @@ pub enum ReviewObstacle {
     Failing { reviews: u32 },
 }
 
+/// Reviews of the work.
+#[derive(Debug, Clone, PartialEq, Serialize, ReadJson)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum ReviewEvent {
+    /// A reviewer is to look at the work before the run continues or completes.
+    #[serde(rename = "review-requested")]
+    Requested {
+        /// The latest iteration of the author.
+        iteration: u32,
+        /// The finished task; `None` if the whole plan is reviewed.
+        task: Option<String>,
+        /// Whether the review is all that is missing for completion.
+        claims_done: bool,
+    },
+    /// The requested review will not be made.
+    #[serde(rename = "review-withdrawn")]
+    Withdrawn,
+    /// A review ended. Its answer proves nothing.
+    #[serde(rename = "review-concluded")]
+    Concluded { iteration: u32, result: ReviewResult },
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

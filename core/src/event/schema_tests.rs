@@ -1,6 +1,6 @@
 //! The generated page that lists all events of the journal.
 
-use std::fmt::Write as _;
+use std::{collections::BTreeSet, fmt::Write as _};
 
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
@@ -28,8 +28,19 @@ fn the_page_of_events_is_the_committed_one() {
     let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     let schema = generator.into_root_schema_for::<Record>().to_value();
     let mut page = HEAD.to_owned();
-    for event in schema["$defs"]["Event"]["oneOf"].as_array().expect("a list of events") {
+    let groups = schema["$defs"]["Event"]["anyOf"].as_array().expect("groups of events");
+    let events = groups.iter().flat_map(|group| match group["$ref"].as_str() {
+        Some(path) => {
+            let name = path.rsplit('/').next().expect("a name");
+            let events = schema["$defs"][name]["oneOf"].as_array().expect("a list of events");
+            events.iter().collect()
+        }
+        None => vec![group],
+    });
+    let mut names = BTreeSet::new();
+    for event in events {
         let name = event["properties"]["type"]["const"].as_str().expect("a name");
+        assert!(names.insert(name), "two groups have `{name}`");
         write!(page, "\n## `{name}`\n").unwrap();
         if let Some(about) = event["description"].as_str() {
             write!(page, "\n{}\n", on_one_line(about)).unwrap();

@@ -1,7 +1,7 @@
 //! Results of goals that are run after edits: which of them are new to the agent, and which the next prompt mentions.
 
 use crate::{
-    event::{AgentCall, Event, GoalResult, Missing},
+    event::{AgentCall, AgentEvent, ClaimEvent, Event, GateEvent, GoalResult, IterationEvent, Missing},
     run::without_numbers,
 };
 
@@ -31,11 +31,11 @@ impl AfterEdits {
     pub(super) fn apply(&mut self, event: &Event) {
         match event {
             // The prompt has mentioned them.
-            Event::IterationStarted { role, .. } if role.is_work() => {
+            Event::Iteration(IterationEvent::Started { role, .. }) if role.is_work() => {
                 let failed = std::mem::take(&mut self.failed);
                 self.known_failures = failed.iter().map(failure_signature).collect();
             }
-            Event::EditsChecked { results, news, .. } => {
+            Event::Gate(GateEvent::EditsChecked { results, news, .. }) => {
                 for result in results {
                     self.take(result);
                     if news.contains(&result.name) && !result.passed {
@@ -45,23 +45,23 @@ impl AfterEdits {
                 }
             }
             // The agent knows these results from running the goals itself.
-            Event::AgentCalled {
+            Event::Agent(AgentEvent::Called {
                 call: AgentCall::GoalsChecked { failed, .. },
                 ..
-            } => {
+            }) => {
                 self.failed
                     .retain(|known| failed.iter().any(|name| *name == known.name));
                 self.known_failures
                     .retain(|(known, _)| failed.iter().any(|name| name == known));
             }
-            Event::GoalChecked { result, .. } => {
+            Event::Gate(GateEvent::GoalChecked { result, .. }) => {
                 let is_known = self.failed.iter().any(|known| known.name == result.name);
                 if is_known {
                     self.take(result);
                 }
             }
             // The refusal lists the failures.
-            Event::ClaimRefused { .. } => self.failed.clear(),
+            Event::Claim(ClaimEvent::Refused { .. }) => self.failed.clear(),
             _ => {}
         }
     }
@@ -122,12 +122,12 @@ mod tests {
             .filter(|result| edits.is_news(result))
             .map(|result| result.name.clone())
             .collect();
-        edits.apply(&Event::EditsChecked {
+        edits.apply(&Event::Gate(GateEvent::EditsChecked {
             iteration: 1,
             results,
             news: news.clone(),
             live: false,
-        });
+        }));
         news
     }
 
@@ -156,7 +156,7 @@ mod tests {
 
     fn started(role: Role) -> Event {
         let mut started = iteration_started(2, None, None);
-        if let Event::IterationStarted { role: of, .. } = &mut started {
+        if let Event::Iteration(IterationEvent::Started { role: of, .. }) = &mut started {
             *of = role;
         }
         started
@@ -205,12 +205,12 @@ mod tests {
     fn what_the_prompt_of_the_author_mentioned_is_known_and_not_mentioned_again() {
         let mut edits = AfterEdits::default();
         // The failure was recorded, but the agent was not told of it.
-        edits.apply(&Event::EditsChecked {
+        edits.apply(&Event::Gate(GateEvent::EditsChecked {
             iteration: 1,
             results: vec![failed("tests", "two")],
             news: Vec::new(),
             live: false,
-        });
+        }));
         edits.apply(&started(Role::Review { round: 1 }));
         assert_eq!(
             mentioned(&edits),
@@ -225,13 +225,13 @@ mod tests {
     #[test]
     fn goals_that_the_agent_runs_itself_are_known_to_it() {
         let mut edits = both_failed();
-        edits.apply(&Event::AgentCalled {
+        edits.apply(&Event::Agent(AgentEvent::Called {
             iteration: 1,
             call: AgentCall::GoalsChecked {
                 passed: 1,
                 failed: vec!["tests".into()].into(),
             },
-        });
+        }));
         assert_eq!(mentioned(&edits), pairs(&[("tests", "two")]));
         assert!(!edits.is_news(&passed("lint")), "the agent has seen that it passes");
         assert!(!edits.is_news(&failed("tests", "two")));
@@ -241,13 +241,13 @@ mod tests {
     fn goals_that_are_run_after_the_iteration_replace_what_is_mentioned() {
         let mut edits = both_failed();
         for result in [passed("lint"), failed("tests", "three"), failed("slow tests", "one")] {
-            edits.apply(&Event::GoalChecked { iteration: 1, result });
+            edits.apply(&Event::Gate(GateEvent::GoalChecked { iteration: 1, result }));
         }
         assert_eq!(mentioned(&edits), pairs(&[("tests", "three")]));
-        edits.apply(&Event::ClaimRefused {
+        edits.apply(&Event::Claim(ClaimEvent::Refused {
             iteration: 1,
             reasons: Vec::new().into(),
-        });
+        }));
         assert_eq!(mentioned(&edits), [], "the refusal lists the failures");
     }
 }

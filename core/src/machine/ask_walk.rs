@@ -5,9 +5,9 @@ use std::collections::{HashSet, VecDeque};
 
 use crate::{
     event::{
-        AgentSignal, Answer, AnswerPlace, AskId, AskVerdict, Decider, Decision, DenialLimits, Event, Limits, Offer,
-        PermissionMode, PermissionRequest, PlanSnapshot, RequestedBy, Ruling, Settings, StopRequest, ToolKind,
-        Unanswered, UserCommand, Waiting,
+        AgentSignal, Answer, AnswerPlace, AskEvent, AskId, AskVerdict, Decider, Decision, DenialLimits, Event,
+        IterationEvent, Limits, Offer, PermissionMode, PermissionRequest, PlanSnapshot, RequestedBy, Ruling, RunEvent,
+        Settings, StopRequest, ToolKind, Unanswered, UserCommand, Waiting,
     },
     run::Phase,
 };
@@ -180,7 +180,10 @@ fn has_session(state: &LoopState) -> bool {
 }
 
 fn ends_session(event: &Event) -> bool {
-    matches!(event, Event::IterationEnded { .. } | Event::RunStopped { .. })
+    matches!(
+        event,
+        Event::Iteration(IterationEvent::Ended { .. }) | Event::Run(RunEvent::Stopped { .. })
+    )
 }
 
 /// Checks the invariants of a step around requests.
@@ -207,7 +210,7 @@ fn check(before: &LoopState, input: &Input, step: &Step) {
     let is_over = step.events.iter().any(ends_session);
     for ask in &before.view.permissions.pending {
         let ends = step.events.iter().filter(|event| match event {
-            Event::Answered { answered } => answered.ask == Some(ask.number),
+            Event::Ask(AskEvent::Answered { answered }) => answered.ask == Some(ask.number),
             _ => false,
         });
         let waits = permissions.pending.iter().any(|still| still.number == ask.number);
@@ -220,7 +223,7 @@ fn check(before: &LoopState, input: &Input, step: &Step) {
         );
     }
     let decided = step.events.iter().filter_map(|event| match event {
-        Event::Answered { answered } if answered.verdict != AskVerdict::Withdrawn => {
+        Event::Ask(AskEvent::Answered { answered }) if answered.verdict != AskVerdict::Withdrawn => {
             Some((&answered.id, &answered.ask))
         }
         _ => None,
@@ -342,9 +345,11 @@ fn whatever_an_agent_asks_is_answered_once_withdrawn_or_over_with_its_session() 
 /// The fate of a question, in a word or two.
 fn way(event: &Event) -> Option<String> {
     match event {
-        Event::Asked { .. } => Some("asked".to_owned()),
-        Event::Answered { answered } if answered.verdict == AskVerdict::Withdrawn => Some("withdrawn".to_owned()),
-        Event::Answered { answered } => {
+        Event::Ask(AskEvent::Asked { .. }) => Some("asked".to_owned()),
+        Event::Ask(AskEvent::Answered { answered }) if answered.verdict == AskVerdict::Withdrawn => {
+            Some("withdrawn".to_owned())
+        }
+        Event::Ask(AskEvent::Answered { answered }) => {
             let by = match answered.by {
                 Decider::User { .. } => "user",
                 Decider::Deadline => "deadline",

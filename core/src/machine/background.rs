@@ -2,8 +2,8 @@
 
 use crate::{
     event::{
-        BACKGROUND_COMMAND_CAP_BYTES, BackgroundCommand, BackgroundEnd, BackgroundProgress, BackgroundRefusal,
-        BackgroundResult, Event, Requester,
+        BACKGROUND_COMMAND_CAP_BYTES, BackgroundCommand, BackgroundEnd, BackgroundEvent, BackgroundProgress,
+        BackgroundRefusal, BackgroundResult, Event, Requester,
     },
     run::{BackgroundState, RunView},
 };
@@ -65,13 +65,13 @@ pub(super) fn asked(decision: &mut StepDecision, command: &BackgroundCommand, by
     }
     let view = &decision.state.view;
     decision.push(match command {
-        BackgroundCommand::Start { command } => Event::BackgroundStarted {
+        BackgroundCommand::Start { command } => Event::Background(BackgroundEvent::Started {
             number: view.background.started + 1,
             by,
             command: command.trim().to_owned(),
             cwd: (*view.project).clone(),
-        },
-        BackgroundCommand::Cancel { number } => Event::BackgroundCancelled { number: *number, by },
+        }),
+        BackgroundCommand::Cancel { number } => Event::Background(BackgroundEvent::Cancelled { number: *number, by }),
     });
 }
 
@@ -80,7 +80,7 @@ pub(super) fn progressed(decision: &mut StepDecision, number: u32, progress: &Ba
     let task = decision.state.view.background.task(number);
     if task.is_some_and(|task| task.result.is_none() && task.progress.as_ref() != Some(progress)) {
         let progress = progress.clone();
-        decision.push(Event::BackgroundProgressed { number, progress });
+        decision.push(Event::Background(BackgroundEvent::Progressed { number, progress }));
     }
 }
 
@@ -89,7 +89,7 @@ pub(super) fn ended(decision: &mut StepDecision, number: u32, result: &Backgroun
     let task = decision.state.view.background.task(number);
     if task.is_some_and(|task| task.result.is_none()) {
         let result = result.clone();
-        decision.push(Event::BackgroundEnded { number, result });
+        decision.push(Event::Background(BackgroundEvent::Ended { number, result }));
     }
 }
 
@@ -108,6 +108,6 @@ pub(super) fn lost(decision: &mut StepDecision, now_ms: u64) {
             output_bytes: 0,
             tail: "".into(),
         };
-        decision.push(Event::BackgroundEnded { number, result });
+        decision.push(Event::Background(BackgroundEvent::Ended { number, result }));
     }
 }

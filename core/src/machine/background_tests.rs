@@ -2,8 +2,9 @@
 
 use crate::{
     event::{
-        AgentSignal, BackgroundCommand, BackgroundEnd, BackgroundLimits, BackgroundProgress, BackgroundRefusal,
-        BackgroundResult, Event, Exit, RequestedBy, Requester, SteeringKind, StopRequest, UserCommand,
+        AgentSignal, BackgroundCommand, BackgroundEnd, BackgroundEvent, BackgroundLimits, BackgroundProgress,
+        BackgroundRefusal, BackgroundResult, Event, Exit, RequestedBy, Requester, SteeringKind, StopRequest,
+        UserCommand,
     },
     run::BackgroundState,
 };
@@ -134,9 +135,11 @@ fn how_far_a_task_is_is_recorded_while_it_runs_and_where_it_is_news() {
         let progress = progress(bytes);
         run.take(&Input::BackgroundProgressed { number, progress }).0
     };
-    let news = |bytes| Event::BackgroundProgressed {
-        number: 1,
-        progress: progress(bytes),
+    let news = |bytes| {
+        Event::Background(BackgroundEvent::Progressed {
+            number: 1,
+            progress: progress(bytes),
+        })
     };
     assert_eq!(told(&mut run, 1, 10), [news(10)]);
     assert_eq!(told(&mut run, 1, 10), []);
@@ -153,7 +156,7 @@ fn tasks_are_numbered_and_there_are_no_more_of_them_than_may_be() {
     for number in 1..=3 {
         let (events, effects) = run.start(" npm run dev\n", AGENT);
         assert!(
-            matches!(&events[..], [Event::BackgroundStarted { number: n, by: AGENT, command, .. }]
+            matches!(&events[..], [Event::Background(BackgroundEvent::Started { number: n, by: AGENT, command, .. })]
                 if *n == number && command == "npm run dev"),
             "{events:?}"
         );
@@ -170,7 +173,10 @@ fn tasks_are_numbered_and_there_are_no_more_of_them_than_may_be() {
     assert_eq!(run.refused(&fourth, USER), None);
     let (events, _) = run.start("x", USER);
     assert!(
-        matches!(&events[..], [Event::BackgroundStarted { number: 4, .. }]),
+        matches!(
+            &events[..],
+            [Event::Background(BackgroundEvent::Started { number: 4, .. })]
+        ),
         "{events:?}"
     );
 }
@@ -195,7 +201,10 @@ fn a_task_is_cancelled_once_and_ends_once() {
     let mut run = Loop::new(BackgroundLimits::default());
     run.start("x", AGENT);
     let (events, effects) = run.ask(cancel(1), USER);
-    assert_eq!(events, [Event::BackgroundCancelled { number: 1, by: USER }]);
+    assert_eq!(
+        events,
+        [Event::Background(BackgroundEvent::Cancelled { number: 1, by: USER })]
+    );
     assert_eq!(effects, [Effect::CancelBackground { number: 1 }]);
     assert_eq!(
         run.refused(&cancel(1), USER),
@@ -290,7 +299,7 @@ fn tasks_of_a_ralph_that_was_killed_are_lost_and_not_adopted() {
         day: None,
     });
     let ended = |event: &Event| match event {
-        Event::BackgroundEnded { number, result } => Some((*number, result.end.clone())),
+        Event::Background(BackgroundEvent::Ended { number, result }) => Some((*number, result.end.clone())),
         _ => None,
     };
     let lost: Vec<_> = events.iter().filter_map(ended).collect();

@@ -7,7 +7,7 @@
 use std::mem::discriminant;
 
 use crate::{
-    event::{BreakerCause, BreakerState, Event, Outcome, Problem, ProblemKind, StopReason, Wait, WaitCause},
+    event::{BreakerCause, BreakerState, Event, Outcome, Problem, ProblemKind, StopReason, TimeEvent, Wait, WaitCause},
     run::Observation,
 };
 
@@ -113,12 +113,12 @@ pub(super) fn judge(
         return LoopControl::Continue;
     }
     if may_wait(&decision.state, outcome, observation, &why) {
-        decision.push(Event::WaitStarted {
+        decision.push(Event::Time(TimeEvent::WaitStarted {
             wait: Wait::Cooldown,
             until_ms: now_ms.saturating_add(decision.state.view.settings.breaker.cooldown_ms),
             attempt: decision.state.view.breaker.same_error,
             why: WaitCause::Breaker { why },
-        });
+        }));
     } else {
         decision.stop(StopReason::BreakerOpen { why });
     }

@@ -1,7 +1,7 @@
 //! Tests of the limits on the reports in the journal.
 
 use crate::{
-    event::{AgentSignal, CancelReason, Event, Exit, Outcome, Problem, ProblemKind, Usage},
+    event::{AgentEvent, AgentSignal, CancelReason, Event, Exit, IterationEvent, Outcome, Problem, ProblemKind, Usage},
     run::Phase,
 };
 
@@ -58,7 +58,7 @@ fn an_agent_that_talks_without_end_fills_its_budget_and_no_more() {
     assert!(bytes(&events) < 200 * 1024, "{} bytes", bytes(&events));
     let omissions = events
         .iter()
-        .filter(|event| matches!(event, Event::DetailsOmitted { .. }));
+        .filter(|event| matches!(event, Event::Agent(AgentEvent::DetailsOmitted { .. })));
     assert_eq!(omissions.count(), 1, "it is said once");
     assert!(matches!(state.view.phase, Phase::Running { .. }));
     // Signals that affect the state are still recorded.
@@ -114,10 +114,10 @@ fn reports_that_must_be_kept_and_never_end_fail_the_iteration() {
     };
     let (state, events) = reports_often(running(), 20_000, asks);
     assert!(bytes(&events) < 2 << 20, "{} bytes", bytes(&events));
-    let flooded = Event::CancelRequested {
+    let flooded = Event::Iteration(IterationEvent::CancelRequested {
         iteration: 1,
         reason: CancelReason::Flooded,
-    };
+    });
     assert_eq!(events.last(), Some(&flooded), "nothing is kept after it");
     let exit = Some(Exit::Signal { signal: 15 });
     let gone = AgentSignal::Ended { exit, output_bytes: 0 };

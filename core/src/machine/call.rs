@@ -1,6 +1,8 @@
 //! The agent's calls of ralph's own tools. Like its last message, they are only its word and are judged later.
 
-use crate::event::{AgentCall, Ask, Delivery, Event, Missing, PlanSnapshot, Question, Tail};
+use crate::event::{
+    AgentCall, AgentEvent, Ask, AskEvent, Delivery, Event, Missing, PlanSnapshot, Question, SteeringEvent, Tail,
+};
 
 use super::{
     decision::{StepDecision, is_running},
@@ -23,7 +25,7 @@ pub(super) fn called(decision: &mut StepDecision, iteration: u32, call: &AgentCa
         },
         call => call,
     };
-    decision.push(Event::AgentCalled { iteration, call });
+    decision.push(Event::Agent(AgentEvent::Called { iteration, call }));
 }
 
 /// Records a question by the author of `iteration`, which counts as a call.
@@ -31,7 +33,7 @@ pub(super) fn asked(decision: &mut StepDecision, iteration: u32, question: &Ques
     if may_call(&decision.state, iteration) {
         let number = decision.state.view.permissions.asked + 1;
         let ask = Box::new(Ask::by_tool(number, iteration, &question.bounded()));
-        decision.push(Event::Asked { ask });
+        decision.push(Event::Ask(AskEvent::Asked { ask }));
     }
 }
 
@@ -48,11 +50,11 @@ pub(super) fn answer_fetched(decision: &mut StepDecision, iteration: u32, ask: u
     if let Some(id) = due.map(|message| message.id)
         && is_running(&decision.state, iteration)
     {
-        decision.push(Event::SteeringDelivered {
+        decision.push(Event::Steering(SteeringEvent::Delivered {
             id,
             iteration,
             how: Delivery::Live,
-        });
+        }));
     }
 }
 
@@ -160,23 +162,25 @@ mod tests {
     fn a_question_gets_the_number_after_those_asked_before() {
         let events = recorded(|state| state.view.permissions.asked = 2, &asked());
         let ask = Box::new(Ask::by_tool(3, 1, &question()));
-        assert_eq!(events, [Event::Asked { ask }]);
+        assert_eq!(events, [Event::Ask(AskEvent::Asked { ask })]);
     }
 
     #[test]
     fn an_answer_that_the_agent_fetched_is_delivered_once() {
         let mut run = running();
-        let queued = |id, ask: Option<u32>| Event::SteeringQueued {
-            id: SteeringId(id),
-            kind: SteeringKind::Next,
-            text: "red".to_owned(),
-            answers: ask.map(|ask| {
-                Box::new(AnsweredAsk {
-                    ask,
-                    question: "Which colour?".to_owned(),
-                    at: AnswerPlace::Screen,
-                })
-            }),
+        let queued = |id, ask: Option<u32>| {
+            Event::Steering(SteeringEvent::Queued {
+                id: SteeringId(id),
+                kind: SteeringKind::Next,
+                text: "red".to_owned(),
+                answers: ask.map(|ask| {
+                    Box::new(AnsweredAsk {
+                        ask,
+                        question: "Which colour?".to_owned(),
+                        at: AnswerPlace::Screen,
+                    })
+                }),
+            })
         };
         for queued in [queued(1, None), queued(2, Some(1)), queued(3, Some(2))] {
             run.state.apply_event(run.now_ms, &queued);
@@ -187,11 +191,11 @@ mod tests {
         };
         assert_eq!(fetched(&mut run, 1, 9), [], "there is no such question");
         assert_eq!(fetched(&mut run, 2, 1), [], "it is another iteration");
-        let delivered = Event::SteeringDelivered {
+        let delivered = Event::Steering(SteeringEvent::Delivered {
             id: SteeringId(2),
             iteration: 1,
             how: Delivery::Live,
-        };
+        });
         assert_eq!(fetched(&mut run, 1, 1), [delivered]);
         assert_eq!(fetched(&mut run, 1, 1), []);
     }

@@ -2,7 +2,8 @@
 
 use crate::{
     event::{
-        BreakerLimits, Claim, Event, Exit, Goal, GoalFailure, GoalResult, Missing, PlanSnapshot, Settings, StopReason,
+        BreakerLimits, Claim, ClaimEvent, Event, Exit, Goal, GoalFailure, GoalResult, Missing, PlanSnapshot, Settings,
+        StopReason,
     },
     run::Phase,
 };
@@ -120,7 +121,7 @@ impl Run {
 
     fn refused(&self) -> Vec<Missing> {
         let mut refused = self.events.iter().filter_map(|event| match event {
-            Event::ClaimRefused { reasons, .. } => Some(reasons.to_vec()),
+            Event::Claim(ClaimEvent::Refused { reasons, .. }) => Some(reasons.to_vec()),
             _ => None,
         });
         refused.next().unwrap_or_default()

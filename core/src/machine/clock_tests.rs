@@ -1,7 +1,10 @@
 //! Tests of the effects of a wall clock that jumps.
 
 use crate::{
-    event::{AgentSignal, Event, Limits, NewLimits, PlanSnapshot, RequestedBy, Settings, UserCommand, Wait, WaitCause},
+    event::{
+        AgentSignal, Event, IterationEvent, Limits, NewLimits, PlanSnapshot, RequestedBy, Settings, TimeEvent,
+        UserCommand, Wait, WaitCause,
+    },
     run::Phase,
 };
 
@@ -49,12 +52,12 @@ fn waiting(wait: Wait, until_ms: u64) -> LoopState {
     let mut state = start(limits());
     state.apply_event(
         START_MS,
-        &Event::WaitStarted {
+        &Event::Time(TimeEvent::WaitStarted {
             wait,
             until_ms,
             attempt: 1,
             why: WaitCause::BegunBefore,
-        },
+        }),
     );
     state
 }
@@ -140,7 +143,7 @@ fn a_session_that_was_running_when_the_computer_slept_is_not_too_long() {
     assert!(timer.at_ms > now_ms + MINUTE_MS);
     assert!(matches!(
         ended.events[0],
-        Event::IterationEnded { duration_ms, .. } if duration_ms == 2 * MINUTE_MS
+        Event::Iteration(IterationEvent::Ended { duration_ms, .. }) if duration_ms == 2 * MINUTE_MS
     ));
 }
 

@@ -2,9 +2,10 @@
 
 use crate::{
     event::{
-        AgentSignal, Answer, AnswerPlace, BreakerCause, BreakerLimits, BreakerState, CancelReason, Choice,
-        CommentPlace, Event, Goal, Limits, NewWorker, Notice, PausedBy, Problem, ProblemKind, Question, RequestedBy,
-        RuleScope, Settings, SteeringId, SteeringKind, StopReason, StopRequest, UserCommand, WaitEnd, Worker,
+        AgentSignal, Answer, AnswerPlace, AskEvent, BreakerCause, BreakerLimits, BreakerState, CancelReason, Choice,
+        CommentPlace, Event, Goal, IterationEvent, Limits, NewWorker, Notice, PausedBy, Problem, ProblemKind, Question,
+        RequestedBy, RuleScope, RunEvent, Settings, SteeringEvent, SteeringId, SteeringKind, StopReason, StopRequest,
+        TimeEvent, UserCommand, WaitEnd, Worker, WorkerEvent,
     },
     run::Phase,
 };
@@ -46,23 +47,23 @@ fn steer(kind: SteeringKind) -> UserCommand {
 }
 
 fn cancelled(reason: CancelReason) -> Event {
-    Event::CancelRequested { iteration: 1, reason }
+    Event::Iteration(IterationEvent::CancelRequested { iteration: 1, reason })
 }
 
 fn paused(by: PausedBy) -> Event {
-    Event::Paused { by }
+    Event::Time(TimeEvent::Paused { by })
 }
 
 fn unpaused(by: PausedBy) -> Event {
-    Event::Unpaused { by }
+    Event::Time(TimeEvent::Unpaused { by })
 }
 
 fn preparation(iteration: u32) -> Event {
-    Event::PreparationStarted {
+    Event::Iteration(IterationEvent::PreparationStarted {
         iteration,
         adapter: String::new(),
         role: Default::default(),
-    }
+    })
 }
 
 #[test]
@@ -74,7 +75,7 @@ fn the_pause_file_holds_the_loop_from_the_next_iteration_on_until_it_is_removed(
     assert_eq!(pause_file(&mut script, true), paused, "it may be the agent's");
     assert_eq!(pause_file(&mut script, true), []);
     script.complete();
-    assert_eq!(script.settle().last(), Some(&Event::Held));
+    assert_eq!(script.settle().last(), Some(&Event::Time(TimeEvent::Held)));
     assert_eq!(
         pause_file(&mut script, false),
         [unpaused(PausedBy::File), preparation(2)]
@@ -119,7 +120,7 @@ fn a_stop_after_the_iteration_can_be_withdrawn_and_a_sooner_one_cannot() {
         let mut script = running();
         assert_eq!(script.command(withdraw.clone()), [], "no stop was requested");
         script.stop(StopRequest::AfterIteration);
-        assert_eq!(script.command(withdraw.clone()), [Event::StopWithdrawn]);
+        assert_eq!(script.command(withdraw.clone()), [Event::Run(RunEvent::StopWithdrawn)]);
         script.complete();
         script.settle();
         assert!(script.prepares(2));
@@ -179,15 +180,18 @@ fn how_soon_a_stop_takes_effect_depends_on_what_the_run_does() {
         for (stop, (stopped, cancelled)) in requests.into_iter().zip(stops.into_iter().zip(cancels)) {
             let mut script = arrange();
             let events = script.stop(stop);
-            let requested = Event::StopRequested {
+            let requested = Event::Run(RunEvent::StopRequested {
                 stop,
                 by: RequestedBy::User,
-            };
+            });
             assert_eq!(events.first(), Some(&requested), "{name} {stop:?}");
             assert_eq!(script.state.view.is_over(), stopped, "{name} {stop:?}");
             assert_eq!(is_cancelling(&script), cancelled, "{name} {stop:?}");
             let cause = WaitEnd::Stopped;
-            assert_eq!(events.contains(&Event::WaitEnded { cause }), name == "waiting");
+            assert_eq!(
+                events.contains(&Event::Time(TimeEvent::WaitEnded { cause })),
+                name == "waiting"
+            );
         }
     }
 }
@@ -195,7 +199,7 @@ fn how_soon_a_stop_takes_effect_depends_on_what_the_run_does() {
 #[test]
 fn a_graceful_stop_that_is_requested_again_is_an_immediate_one_and_a_later_one_changes_nothing() {
     let by = RequestedBy::User;
-    let requested = |stop| Event::StopRequested { stop, by };
+    let requested = |stop| Event::Run(RunEvent::StopRequested { stop, by });
     for (second, third) in [
         (StopRequest::AfterIteration, None),
         (StopRequest::Graceful, Some(StopRequest::Immediate)),
@@ -258,9 +262,9 @@ fn the_user_closes_the_breaker_and_so_ends_its_wait() {
         to: BreakerState::Closed,
         why: BreakerCause::ResetByUser,
     };
-    let retried = Event::WaitEnded {
+    let retried = Event::Time(TimeEvent::WaitEnded {
         cause: WaitEnd::RetriedNow,
-    };
+    });
     let mut script = cooling();
     assert_eq!(
         script.command(UserCommand::ResetCircuit),
@@ -312,7 +316,7 @@ fn messages_are_numbered_in_the_order_in_which_they_come() {
     let ids: Vec<SteeringId> = (0..3)
         .flat_map(|_| script.command(steer(SteeringKind::Next)))
         .filter_map(|event| match event {
-            Event::SteeringQueued { id, .. } => Some(id),
+            Event::Steering(SteeringEvent::Queued { id, .. }) => Some(id),
             _ => None,
         })
         .collect();
@@ -340,7 +344,7 @@ fn the_user_gives_the_next_iterations_to_another_worker() {
     };
     assert_eq!(
         script.command(set("own", "large")),
-        [Event::WorkerChanged { worker: worker.clone() }]
+        [Event::Worker(WorkerEvent::Changed { worker: worker.clone() })]
     );
     script.complete();
     script.settle();
@@ -377,7 +381,7 @@ fn answer(ask: u32, word: &str) -> UserCommand {
 
 fn queued(events: &[Event]) -> Option<(SteeringKind, &str)> {
     events.iter().find_map(|event| match event {
-        Event::SteeringQueued { kind, text, .. } => Some((*kind, text.as_str())),
+        Event::Steering(SteeringEvent::Queued { kind, text, .. }) => Some((*kind, text.as_str())),
         _ => None,
     })
 }
@@ -424,10 +428,10 @@ fn an_answer_reaches_the_agent_that_asked_at_once_if_it_takes_messages_and_any_o
 
 #[test]
 fn an_ended_run_is_reopened_by_a_message_or_an_answer_and_by_nothing_else() {
-    let reopened = Event::RunReopened {
+    let reopened = Event::Run(RunEvent::Reopened {
         by: RequestedBy::User,
         continued: false,
-    };
+    });
     let mut script = done();
     for command in [
         UserCommand::Resume,
@@ -500,11 +504,11 @@ fn drafts_reopen_an_ended_run_when_they_are_sent_unless_it_is_closed_for_good() 
 fn a_run_that_another_replaced_is_closed_for_good() {
     let mut script = running();
     assert_eq!(script.state.closed_for_good(), None);
-    let superseded = Event::RunStopped {
+    let superseded = Event::Run(RunEvent::Stopped {
         reason: StopReason::Superseded,
         hints: Vec::new().into(),
         totals: script.state.view.totals(),
-    };
+    });
     script.state.apply_event(script.now_ms, &superseded);
     assert_eq!(script.state.closed_for_good(), Some(super::ClosedReason::Superseded));
     assert_eq!(script.command(steer(SteeringKind::Next)), []);
@@ -518,15 +522,18 @@ fn a_rule_is_forgotten_while_the_run_works_and_after_its_end() {
     };
     for mut script in [running(), done()] {
         assert_eq!(script.command(forget.clone()), [], "there is no such rule");
-        let added = Event::RulesAdded {
+        let added = Event::Ask(AskEvent::RulesAdded {
             iteration: 1,
             ask: 1,
             scope: RuleScope::Run,
             rules: vec!["Bash(git push *)".to_owned()],
             over: Vec::new(),
-        };
+        });
         script.state.apply_event(script.now_ms, &added);
         let rule = "Bash(git push *)".to_owned();
-        assert_eq!(script.command(forget.clone()), [Event::RuleForgotten { rule }]);
+        assert_eq!(
+            script.command(forget.clone()),
+            [Event::Ask(AskEvent::RuleForgotten { rule })]
+        );
     }
 }

@@ -2,8 +2,9 @@
 
 use crate::{
     event::{
-        AgentCall, Checkpoint, Claim, CommentAnswer, CommentAuthor, CommentPlace, Event, Goal, LinesState, Missing,
-        PlacedComment, PlanSnapshot, Record, RequestedBy, Settings, SteeringId, SteeringKind, StopReason, UserCommand,
+        AgentCall, Checkpoint, Claim, ClaimEvent, CommentAnswer, CommentAuthor, CommentEvent, CommentPlace, Event,
+        Goal, LinesState, Missing, PlacedComment, PlanSnapshot, Record, RequestedBy, RunEvent, Settings, SteeringEvent,
+        SteeringId, SteeringKind, StopReason, UserCommand,
     },
     run::{CommentState, RunView},
 };
@@ -144,8 +145,8 @@ fn drafts_are_edited_withdrawn_and_sent_in_one_message() {
     run.command(UserCommand::EditComment { comment: 1, text });
     let sent = run.send();
     let [
-        Event::SteeringQueued { text, .. },
-        Event::CommentsSent { message, comments },
+        Event::Steering(SteeringEvent::Queued { text, .. }),
+        Event::Comment(CommentEvent::Sent { message, comments }),
     ] = &sent[..]
     else {
         panic!("{sent:?}");
@@ -184,7 +185,7 @@ fn an_open_comment_keeps_the_run_from_ending_until_its_lines_change() {
     run.end(vec![put(1, LinesState::Same)], &[]);
     assert!(!run.is_done(), "{:?}", run.state.view.phase);
     let refused = run.records.iter().rev().find_map(|record| match &record.event {
-        Event::ClaimRefused { reasons, .. } => Some(reasons.to_vec()),
+        Event::Claim(ClaimEvent::Refused { reasons, .. }) => Some(reasons.to_vec()),
         _ => None,
     });
     let open = Missing::CommentOpen {
@@ -237,7 +238,7 @@ fn an_answered_comment_ends_the_run_blocked_until_the_user_resolves_it() {
     run.write(4, "and this");
     assert!(run.state.view.is_over());
     let sent = run.send();
-    assert!(matches!(sent[0], Event::RunReopened { .. }), "{sent:?}");
+    assert!(matches!(sent[0], Event::Run(RunEvent::Reopened { .. })), "{sent:?}");
     run.begin();
     run.end(vec![put(2, LinesState::Gone)], &[]);
     assert!(run.is_done());
@@ -387,7 +388,7 @@ fn a_finding_is_a_comment_of_the_reviewer_unless_a_review_has_found_it_before() 
     run.write(3, "no test");
     let mut is_new = |file, line, text| match &finding_events(&mut run, file, line, text)[..] {
         [] => false,
-        [Event::CommentWritten { by, .. }] => *by == CommentAuthor::Reviewer { iteration: 2 },
+        [Event::Comment(CommentEvent::Written { by, .. })] => *by == CommentAuthor::Reviewer { iteration: 2 },
         events => panic!("{events:?}"),
     };
     assert!(is_new("src/a.rs", 3, "no test"), "the user's comment is another one");

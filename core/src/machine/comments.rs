@@ -2,7 +2,8 @@
 
 use crate::{
     event::{
-        COMMENTS, CommentAuthor, CommentPlace, Event, MESSAGE_CAP_BYTES, PlacedComment, SteeringKind, Text, UserCommand,
+        COMMENTS, CommentAuthor, CommentEvent, CommentPlace, Event, MESSAGE_CAP_BYTES, PlacedComment, SteeringEvent,
+        SteeringKind, Text, UserCommand,
     },
     run::Comment,
 };
@@ -21,14 +22,16 @@ pub fn comment_events(state: &LoopState, command: &UserCommand) -> Vec<Event> {
             vec![written(state, by, place, text)]
         }
         UserCommand::EditComment { comment, text } if is_draft(comment) => {
-            vec![Event::CommentEdited { comment, text }]
+            vec![Event::Comment(CommentEvent::Edited { comment, text })]
         }
-        UserCommand::WithdrawComment { comment } if is_draft(comment) => vec![Event::CommentWithdrawn { comment }],
+        UserCommand::WithdrawComment { comment } if is_draft(comment) => {
+            vec![Event::Comment(CommentEvent::Withdrawn { comment })]
+        }
         UserCommand::ResolveComment { comment } => {
             let known = comments.numbered(comment);
             let is_open = known.is_some_and(|known| !known.is_draft() && !known.resolved);
             is_open
-                .then_some(Event::CommentResolved { comment })
+                .then_some(Event::Comment(CommentEvent::Resolved { comment }))
                 .into_iter()
                 .collect()
         }
@@ -43,23 +46,23 @@ fn send(state: &LoopState, kind: SteeringKind) -> Vec<Event> {
         return Vec::new();
     }
     let id = state.next_message();
-    let queued = Event::SteeringQueued {
+    let queued = Event::Steering(SteeringEvent::Queued {
         id,
         kind,
         text,
         answers: None,
-    };
+    });
     let comments = numbers.into();
-    vec![queued, Event::CommentsSent { message: id, comments }]
+    vec![queued, Event::Comment(CommentEvent::Sent { message: id, comments })]
 }
 
 fn written(state: &LoopState, by: CommentAuthor, place: CommentPlace, text: String) -> Event {
-    Event::CommentWritten {
+    Event::Comment(CommentEvent::Written {
         comment: state.view.comments.written + 1,
         by,
         place: Box::new(place),
         text,
-    }
+    })
 }
 
 /// The checkpoint of the latest settled iteration, or that before the first one.
@@ -88,7 +91,7 @@ pub(super) fn placed(decision: &mut StepDecision, iteration: u32, places: &[Plac
     let places: Vec<PlacedComment> = places.iter().filter(is_new).cloned().collect();
     if !places.is_empty() {
         let places = places.into();
-        decision.push(Event::CommentsPlaced { iteration, places });
+        decision.push(Event::Comment(CommentEvent::Placed { iteration, places }));
     }
 }
 

@@ -5,7 +5,7 @@
 //! enough.
 
 use crate::{
-    event::{Bite, Breakdown, Event, LimitKind, Notice, Outcome, OwnWork, StopReason},
+    event::{Bite, Breakdown, Event, IterationEvent, LimitKind, Notice, Outcome, OwnWork, StopReason},
     run::Phase,
 };
 
@@ -71,13 +71,13 @@ pub(super) fn passed(decision: &mut StepDecision, now_ms: u64) {
                 iteration,
                 after_ms: bound_ms,
             });
-            decision.push(Event::IterationEnded {
+            decision.push(Event::Iteration(IterationEvent::Ended {
                 iteration,
                 outcome: Outcome::Cancelled { reason },
                 exit: None,
                 duration_ms: now_ms.saturating_sub(started_ms),
                 output_bytes: 0,
-            });
+            }));
             return stop_if_at_once(decision);
         }
         Phase::Preparing { iteration } => OwnWork::Preparing { iteration, role },

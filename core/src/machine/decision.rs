@@ -1,7 +1,7 @@
 //! A decision in progress: a pushed event changes the state at once.
 
 use crate::{
-    event::{Event, Hint, Notice, PlanChange, PlanSnapshot, StopReason, UnreadLines, listed},
+    event::{Event, Hint, Notice, PlanChange, PlanEvent, PlanSnapshot, RunEvent, StopReason, UnreadLines, listed},
     run::Phase,
 };
 
@@ -40,8 +40,8 @@ impl StepDecision {
         }
         let change = PlanChange::between(known, plan);
         let event = match change.entries() * 2 < plan.tasks.len() {
-            true => Event::PlanChanged { change },
-            false => Event::PlanRead { plan: plan.clone() },
+            true => Event::Plan(PlanEvent::Changed { change }),
+            false => Event::Plan(PlanEvent::Read { plan: plan.clone() }),
         };
         self.push(event);
     }
@@ -49,17 +49,17 @@ impl StepDecision {
     pub(super) fn lines_unread(&mut self, unread: Option<&UnreadLines>) {
         if let Some(unread) = unread.filter(|unread| **unread != self.state.view.unread) {
             let unread = unread.clone();
-            self.push(Event::PlanLinesUnread { unread });
+            self.push(Event::Plan(PlanEvent::LinesUnread { unread }));
         }
     }
 
     pub(super) fn stop(&mut self, reason: StopReason) {
         let hints = listed(hints(&self.state, &reason), |count| Hint::More { count });
-        self.push(Event::RunStopped {
+        self.push(Event::Run(RunEvent::Stopped {
             reason,
             hints,
             totals: self.state.view.totals(),
-        });
+        }));
     }
 
     /// The events so far.
@@ -94,10 +94,14 @@ mod tests {
             decision.plan_read(&plan(0));
             decision.plan_read(&plan(0));
             decision.plan_read(&plan(toggled));
-            let [Event::PlanRead { .. }, changed] = decision.events() else {
+            let [Event::Plan(PlanEvent::Read { .. }), changed] = decision.events() else {
                 panic!("{:?}", decision.events());
             };
-            assert_eq!(matches!(changed, Event::PlanChanged { .. }), is_change, "{toggled}");
+            assert_eq!(
+                matches!(changed, Event::Plan(PlanEvent::Changed { .. })),
+                is_change,
+                "{toggled}"
+            );
             assert_eq!(*decision.state.view.plan, plan(toggled));
         }
     }

@@ -3,7 +3,7 @@
 //! The wait has no known end: a look at the disks follows another until there is space, without a record of each.
 
 use crate::{
-    event::{Event, LowDisk, Wait, WaitCause, WaitEnd},
+    event::{Event, LowDisk, TimeEvent, Wait, WaitCause, WaitEnd},
     run::Phase,
 };
 
@@ -13,20 +13,20 @@ use super::{decision::StepDecision, settle, state::LoopState};
 const LOOK_MS: u64 = 2_000;
 
 pub(super) fn wait(decision: &mut StepDecision, now_ms: u64, low: &LowDisk) {
-    decision.push(Event::WaitStarted {
+    decision.push(Event::Time(TimeEvent::WaitStarted {
         wait: Wait::Disk,
         until_ms: next_look_ms(now_ms),
         attempt: 0,
         why: WaitCause::DiskLow { low: low.clone() },
-    });
+    }));
 }
 
 /// Starts the next iteration if there is space again.
 pub(super) fn probed(decision: &mut StepDecision, now_ms: u64, low: Option<&LowDisk>) {
     if is_awaited(&decision.state) && low.is_none() {
-        decision.push(Event::WaitEnded {
+        decision.push(Event::Time(TimeEvent::WaitEnded {
             cause: WaitEnd::Elapsed,
-        });
+        }));
         settle::next(decision, now_ms);
     }
 }
@@ -160,12 +160,12 @@ mod tests {
         let why = WaitCause::CallsUsedUp;
         state.apply_event(
             NOW_MS,
-            &Event::WaitStarted {
+            &Event::Time(TimeEvent::WaitStarted {
                 wait: Wait::CallBudget,
                 until_ms: NOW_MS + 3_600_000,
                 attempt: 0,
                 why,
-            },
+            }),
         );
         let late = step(state, NOW_MS, &Input::DisksProbed { low: Some(low()) });
         assert_eq!((late.events, late.effects), (vec![], vec![]));

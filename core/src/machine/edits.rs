@@ -3,7 +3,7 @@
 //! Their results decide nothing: at the end of the iteration, the gate uses goals that it runs itself.
 
 use crate::{
-    event::{Event, GoalResult, Tail, clip_start},
+    event::{Event, GateEvent, GoalResult, Tail, clip_start},
     run::Phase,
 };
 
@@ -48,12 +48,12 @@ pub(super) fn checked(decision: &mut StepDecision, iteration: u32, results: &[Go
             ..
         }
     );
-    decision.push(Event::EditsChecked {
+    decision.push(Event::Gate(GateEvent::EditsChecked {
         iteration,
         live: live_steering && !news.is_empty(),
         results,
         news,
-    });
+    }));
 }
 
 /// Drops the output of a goal that passed, and shortens that of a failed one.
@@ -108,7 +108,7 @@ mod tests {
         run.take(&Input::EditsChecked { iteration: 1, results });
         match &run.events[..] {
             [] => None,
-            [Event::EditsChecked { news, live, .. }] => Some((news.clone(), *live)),
+            [Event::Gate(GateEvent::EditsChecked { news, live, .. })] => Some((news.clone(), *live)),
             events => panic!("{events:?}"),
         }
     }
@@ -146,7 +146,7 @@ mod tests {
             &mut run,
             vec![result("lint", true, &long), result("tests", false, &long)],
         );
-        let [Event::EditsChecked { results, .. }] = &run.events[..] else {
+        let [Event::Gate(GateEvent::EditsChecked { results, .. })] = &run.events[..] else {
             panic!("{:?}", run.events);
         };
         let tails: Vec<&str> = results.iter().map(|result| result.tail.as_str()).collect();

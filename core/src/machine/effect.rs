@@ -2,8 +2,8 @@
 
 use crate::{
     event::{
-        AgentSignal, AskId, AskVerdict, Decider, Event, GoalResult, Hook, RuleScope, SteeringId, SteeringKind,
-        StopRequest, Text, UserCommand,
+        AgentSignal, AskEvent, AskId, AskVerdict, BackgroundEvent, Decider, Event, GateEvent, GoalResult, Hook,
+        HookEvent, RuleScope, SteeringId, SteeringKind, StopRequest, Text, UserCommand,
     },
     run::{Phase, StopAsked},
 };
@@ -253,7 +253,7 @@ fn enter(effects: &mut Vec<Effect>, before: &StateBefore, after: &LoopState, now
 /// ends of background tasks.
 pub(super) fn answer(event: &Event) -> Option<Effect> {
     match event {
-        Event::Answered { answered } => {
+        Event::Ask(AskEvent::Answered { answered }) => {
             let iteration = answered.iteration;
             let (id, by, message) = (answered.id.clone(), answered.by.clone(), answered.message.clone());
             match &answered.verdict {
@@ -275,48 +275,50 @@ pub(super) fn answer(event: &Event) -> Option<Effect> {
                 AskVerdict::Withdrawn => None,
             }
         }
-        Event::RulesAdded {
+        Event::Ask(AskEvent::RulesAdded {
             ask,
             scope: RuleScope::Project,
             rules,
             over,
             ..
-        } => Some(Effect::RememberRules {
+        }) => Some(Effect::RememberRules {
             ask: *ask,
             rules: rules.clone(),
             over: over.clone(),
         }),
-        Event::BackgroundStarted { number, command, .. } => Some(Effect::StartBackground {
+        Event::Background(BackgroundEvent::Started { number, command, .. }) => Some(Effect::StartBackground {
             number: *number,
             command: command.clone(),
         }),
-        Event::HookStarted {
+        Event::Hook(HookEvent::Started {
             number,
             hook,
             iteration,
             task,
             question,
-        } => Some(Effect::RunHook {
+        }) => Some(Effect::RunHook {
             number: *number,
             hook: *hook,
             iteration: *iteration,
             task: task.clone(),
             question: question.clone(),
         }),
-        Event::BackgroundCancelled { number, .. } => Some(Effect::CancelBackground { number: *number }),
-        Event::EditsChecked {
+        Event::Background(BackgroundEvent::Cancelled { number, .. }) => {
+            Some(Effect::CancelBackground { number: *number })
+        }
+        Event::Gate(GateEvent::EditsChecked {
             results,
             news,
             live: true,
             ..
-        } => Some(Effect::TellGoals {
+        }) => Some(Effect::TellGoals {
             results: results
                 .iter()
                 .filter(|result| news.contains(&result.name))
                 .cloned()
                 .collect(),
         }),
-        Event::RuleForgotten { rule } => Some(Effect::ForgetRule { rule: rule.clone() }),
+        Event::Ask(AskEvent::RuleForgotten { rule }) => Some(Effect::ForgetRule { rule: rule.clone() }),
         _ => None,
     }
 }

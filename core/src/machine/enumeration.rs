@@ -9,8 +9,8 @@ use std::{
 
 use crate::{
     event::{
-        AgentSignal, BreakerCause, Event, Outcome, RequestedBy, Settings, StopReason, StopRequest, Usage, UserCommand,
-        Wait,
+        AgentSignal, BreakerCause, Event, IterationEvent, Outcome, RequestedBy, Settings, StopReason, StopRequest,
+        Usage, UserCommand, Wait,
     },
     limits::day_limit_reached,
     run::{Phase, RunView},
@@ -130,7 +130,7 @@ fn check(before: &LoopState, now_ms: u64, input: &Input, step: &Step) {
     let ended = step
         .events
         .iter()
-        .any(|event| matches!(event, Event::IterationEnded { .. }));
+        .any(|event| matches!(event, Event::Iteration(IterationEvent::Ended { .. })));
     if step
         .effects
         .iter()
@@ -176,9 +176,9 @@ fn check(before: &LoopState, now_ms: u64, input: &Input, step: &Step) {
         );
     }
     for event in &step.events {
-        if let Event::IterationStarted {
+        if let Event::Iteration(IterationEvent::Started {
             adapter, model, task, ..
-        } = event
+        }) = event
         {
             let latest = before.view.iterations.latest();
             let is_tried = latest.is_some_and(|latest| latest.task == *task && latest.closed == 0);
@@ -188,7 +188,7 @@ fn check(before: &LoopState, now_ms: u64, input: &Input, step: &Step) {
             let used_up = work.and_then(|work| work.limit_reached(&before.view.settings.limits));
             assert_eq!(used_up, None, "a task goes on beyond its limit {}", context());
         }
-        if let Event::PreparationStarted { .. } = event {
+        if let Event::Iteration(IterationEvent::PreparationStarted { .. }) = event {
             let used_up = day_limit_reached(&step.state.view, now_ms);
             assert_eq!(used_up, None, "an iteration beyond the limit of the day {}", context());
         }
@@ -196,7 +196,7 @@ fn check(before: &LoopState, now_ms: u64, input: &Input, step: &Step) {
     assert!(
         step.events
             .iter()
-            .all(|event| !matches!(event, Event::PreparationStarted { .. }))
+            .all(|event| !matches!(event, Event::Iteration(IterationEvent::PreparationStarted { .. })))
             || !step.state.view.is_paused(),
         "an iteration starts in a pause {}",
         context()

@@ -2,9 +2,9 @@
 
 use crate::{
     event::{
-        AgentSignal, CancelReason, ChannelKind, Event, Exit, Finding, Hint, Limits, Notice, Outcome, PlanSnapshot,
-        Problem, ProblemKind, RequestedBy, SessionId, SessionMode, Settings, SteeringId, SteeringKind, StopReason,
-        Wait,
+        AgentEvent, AgentSignal, CancelReason, ChannelKind, Event, Exit, Finding, Hint, IterationEvent, Limits, Notice,
+        Outcome, PlanSnapshot, Problem, ProblemKind, RequestedBy, SessionId, SessionMode, Settings, SteeringEvent,
+        SteeringId, SteeringKind, StopReason, Wait, WorkerEvent,
     },
     run::{Iteration, Phase},
 };
@@ -151,7 +151,7 @@ impl Loop {
 
     fn outcome(&self) -> &Outcome {
         let ended = self.events.iter().rev().find_map(|event| match event {
-            Event::IterationEnded { outcome, .. } => Some(outcome),
+            Event::Iteration(IterationEvent::Ended { outcome, .. }) => Some(outcome),
             _ => None,
         });
         ended.expect("an iteration that ended")
@@ -280,7 +280,7 @@ fn a_login_that_is_refused_twice_running_ends_the_iteration_and_the_run() {
     );
     lone.retrying(Some(ProblemKind::Auth));
     let reason = CancelReason::LoginRefused;
-    let asked = Event::CancelRequested { iteration: 1, reason };
+    let asked = Event::Iteration(IterationEvent::CancelRequested { iteration: 1, reason });
     assert_eq!(lone.events.iter().filter(|event| **event == asked).count(), 1);
     lone.retrying(Some(ProblemKind::Auth));
     lone.signal(AgentSignal::Problem {
@@ -331,7 +331,7 @@ fn a_message_is_delivered_when_the_agent_has_taken_it_and_ends_the_iteration_whe
     let delivered = |lone: &Loop| {
         lone.events
             .iter()
-            .any(|event| matches!(event, Event::SteeringDelivered { .. }))
+            .any(|event| matches!(event, Event::Steering(SteeringEvent::Delivered { .. })))
     };
     for taken in [true, false] {
         let mut lone = Loop::steered_live();
@@ -359,7 +359,7 @@ fn a_message_is_delivered_when_the_agent_has_taken_it_and_ends_the_iteration_whe
     assert!(lone.state.view.messages[0].is_due());
     let journalled = |event: &Event| {
         let answer = |signal: &AgentSignal| matches!(signal, AgentSignal::MessageAnswered { .. });
-        matches!(event, Event::AgentReported { signal, .. } if answer(signal))
+        matches!(event, Event::Agent(AgentEvent::Reported { signal, .. }) if answer(signal))
     };
     assert!(!lone.events.iter().any(journalled));
 }
@@ -462,7 +462,7 @@ fn a_message_is_due_again_when_its_session_showed_nothing_of_it() {
         let said = running
             .events
             .iter()
-            .any(|event| matches!(event, Event::SteeringDelivered { .. }));
+            .any(|event| matches!(event, Event::Steering(SteeringEvent::Delivered { .. })));
         assert_eq!(said, delivered, "{name}");
     }
 }
@@ -497,7 +497,7 @@ impl Loop {
 fn an_old_version_without_a_live_channel_is_run_on_the_other_one_and_nothing_is_counted() {
     let lone = without_live_channel(false);
     let given_up = lone.events.iter().find_map(|event| match event {
-        Event::LiveChannelGivenUp { adapter, why } => Some((adapter.as_str(), why.as_str())),
+        Event::Worker(WorkerEvent::LiveChannelGivenUp { adapter, why }) => Some((adapter.as_str(), why.as_str())),
         _ => None,
     });
     assert_eq!(

@@ -1,9 +1,9 @@
 //! Tests of what one session leaves to the next: feedback, messages, claims, and the session itself.
 
 use crate::event::{
-    AgentCall, AgentSignal, BackgroundCommand, BackgroundEnd, BackgroundResult, Claim, CommentPlace, Event, Exit,
-    Finding, Missing, NewWorker, Outcome, Problem, ProblemKind, Proof, Requester, SessionId, SessionMode, Settings,
-    SteeringId, SteeringKind, StopReason, UserCommand,
+    AgentCall, AgentSignal, BackgroundCommand, BackgroundEnd, BackgroundResult, Claim, ClaimEvent, CommentPlace, Event,
+    Exit, Finding, Missing, NewWorker, Outcome, Problem, ProblemKind, Proof, Requester, SessionId, SessionMode,
+    Settings, SteeringEvent, SteeringId, SteeringKind, StopReason, UserCommand,
 };
 
 use super::{Feedback, Input, Settlement, scripted_run::ScriptedRun};
@@ -61,7 +61,7 @@ impl ScriptedRun {
             ..settlement
         });
         let refused = events.into_iter().find_map(|event| match event {
-            Event::ClaimRefused { reasons, .. } => Some(reasons.to_vec()),
+            Event::Claim(ClaimEvent::Refused { reasons, .. }) => Some(reasons.to_vec()),
             _ => None,
         });
         refused.unwrap_or_default()
@@ -215,7 +215,7 @@ fn steer(script: &mut ScriptedRun) {
 
 fn delivered(events: &[Event]) -> Vec<SteeringId> {
     let delivered = events.iter().filter_map(|event| match event {
-        Event::SteeringDelivered { id, .. } => Some(*id),
+        Event::Steering(SteeringEvent::Delivered { id, .. }) => Some(*id),
         _ => None,
     });
     delivered.collect()

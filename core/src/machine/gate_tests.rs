@@ -2,9 +2,9 @@
 
 use crate::{
     event::{
-        AgentSignal, Bite, Changes, Claim, Event, Evidence, Exit, GateSettings, Goal, GoalResult, GuardedChange,
-        GuardedChangeKind, Hint, KnownFailures, Missing, Mutant, MutantOutcome, MutantTarget, Outcome, PlanSnapshot,
-        Proof, Settings, StopReason, TestCounts, Trial, TriedMutant,
+        AgentSignal, Bite, Changes, Claim, ClaimEvent, Event, Evidence, Exit, GateSettings, Goal, GoalResult,
+        GuardedChange, GuardedChangeKind, Hint, KnownFailures, Missing, Mutant, MutantOutcome, MutantTarget, Outcome,
+        PlanSnapshot, Proof, RunEvent, Settings, StopReason, TestCounts, Trial, TriedMutant,
     },
     run::{Assessment, Iteration},
 };
@@ -176,11 +176,11 @@ impl Run {
         self.events
             .iter()
             .find_map(|event| match event {
-                Event::RunStopped {
+                Event::Run(RunEvent::Stopped {
                     reason: StopReason::Done { proof, .. },
                     ..
-                } => Some(Ok(*proof)),
-                Event::ClaimRefused { reasons, .. } => Some(Err(reasons.to_vec())),
+                }) => Some(Ok(*proof)),
+                Event::Claim(ClaimEvent::Refused { reasons, .. }) => Some(Err(reasons.to_vec())),
                 _ => None,
             })
             .expect("the claim was judged")
@@ -336,11 +336,9 @@ fn an_agent_that_says_why_tests_changed_leaves_them_to_the_user() {
     assert_eq!(end, StopReason::done(Proof::Unconfirmed));
     assert_eq!(end.exit_code(), 9);
     assert!(end.can_be_continued());
-    assert!(
-        run.events
-            .iter()
-            .any(|event| matches!(event, Event::RunStopped { hints, .. } if hints[..] == [Hint::ConfirmTests]))
-    );
+    assert!(run.events.iter().any(
+        |event| matches!(event, Event::Run(RunEvent::Stopped { hints, .. }) if hints[..] == [Hint::ConfirmTests])
+    ));
     // The agent's reason only excuses changed tests.
     let run = Run::claims(
         settings(),

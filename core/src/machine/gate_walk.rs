@@ -5,8 +5,8 @@ use std::collections::{BTreeSet, HashSet, VecDeque};
 
 use crate::{
     event::{
-        AgentCall, AgentSignal, Answer, AnswerPlace, ConfirmedBy, Event, Exit, Limits, MutantOutcome, MutantTarget,
-        Proof, RequestedBy, Settings, StopReason, StopRequest, TestsChange, Trial, UserCommand,
+        AgentCall, AgentSignal, Answer, AnswerPlace, ConfirmedBy, Event, Exit, GateEvent, Limits, MutantOutcome,
+        MutantTarget, Proof, RequestedBy, Settings, StopReason, StopRequest, TestsChange, Trial, UserCommand,
     },
     run::Phase,
 };
@@ -207,7 +207,7 @@ fn check(before: &LoopState, input: &Input, step: &Step) {
     step.events.iter().for_each(|event| folded.apply_event(STEP_MS, event));
     assert!(folded == *after, "the state is not the fold {}", context());
     let confirmed = step.events.iter().find_map(|event| match event {
-        Event::TestsConfirmed { by, .. } => Some(by),
+        Event::Gate(GateEvent::TestsConfirmed { by, .. }) => Some(by),
         _ => None,
     });
     match confirmed {

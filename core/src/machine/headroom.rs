@@ -1,6 +1,6 @@
 //! Starts no iteration while a part of the account's windows is to stay free.
 
-use crate::event::{Event, Wait, WaitCause, WindowSample};
+use crate::event::{Event, TimeEvent, Wait, WaitCause, WindowSample, WorkerEvent};
 
 use super::{decision::StepDecision, policy, settle};
 
@@ -29,10 +29,10 @@ pub(super) fn check(decision: &mut StepDecision, now_ms: u64, samples: &[WindowS
     let mut until_ms = hold.until_ms;
     let is_work = state.view.role.is_work();
     if !is_work || !state.view.settings.fallback.is_empty() {
-        decision.push(Event::AdapterLimited {
+        decision.push(Event::Worker(WorkerEvent::AdapterLimited {
             adapter: adapter.clone(),
             until_ms,
-        });
+        }));
         match policy::worker_at(&decision.state, now_ms) {
             Err(first_free_ms) if is_work => until_ms = first_free_ms,
             // A fallback takes over, or the review is left out.
@@ -42,7 +42,7 @@ pub(super) fn check(decision: &mut StepDecision, now_ms: u64, samples: &[WindowS
             }
         }
     }
-    decision.push(Event::WaitStarted {
+    decision.push(Event::Time(TimeEvent::WaitStarted {
         wait: Wait::Headroom,
         until_ms,
         attempt: 0,
@@ -52,7 +52,7 @@ pub(super) fn check(decision: &mut StepDecision, now_ms: u64, samples: &[WindowS
             used_percent: hold.used_percent,
             most_percent: hold.most_percent,
         },
-    });
+    }));
     Room::Held
 }
 
@@ -115,7 +115,7 @@ mod tests {
     }
 
     fn was_limited(run: &Run) -> bool {
-        let limited = |event: &Event| matches!(event, Event::AdapterLimited { .. });
+        let limited = |event: &Event| matches!(event, Event::Worker(WorkerEvent::AdapterLimited { .. }));
         run.history.iter().any(limited)
     }
 

@@ -2,8 +2,8 @@
 
 use crate::{
     event::{
-        BackgroundEnd, BackgroundResult, Breakdown, Event, Exit, Goal, Hook, Hooks, PlanSnapshot, RequestedBy,
-        Settings, StopReason, StopRequest, UserCommand,
+        BackgroundEnd, BackgroundResult, Breakdown, Event, Exit, Goal, Hook, HookEvent, Hooks, PlanSnapshot,
+        RequestedBy, Settings, StopReason, StopRequest, UserCommand,
     },
     run::Phase,
 };
@@ -60,9 +60,9 @@ impl Run {
         let Step { state, events, effects } = step(std::mem::take(&mut self.state), 1_000, input);
         (self.state, self.effects) = (state, effects);
         self.started.extend(events.iter().filter_map(|event| match event {
-            Event::HookStarted {
+            Event::Hook(HookEvent::Started {
                 hook, iteration, task, ..
-            } => {
+            }) => {
                 let task = task.as_ref().map(|task| format!(" {task}")).unwrap_or_default();
                 Some(format!("{} {iteration}{task}", hook.name()))
             }

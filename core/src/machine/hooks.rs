@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    event::{BackgroundEnd, BackgroundResult, Breakdown, Event, Hook, Notice, StopReason, StopRequest, Text},
+    event::{
+        BackgroundEnd, BackgroundResult, Breakdown, Event, Hook, HookEvent, Notice, StopReason, StopRequest, TaskEvent,
+        Text,
+    },
     run::{Phase, RunningHook},
 };
 
@@ -55,7 +58,7 @@ pub(super) fn start_due(decision: &mut StepDecision, before: &HookContext, input
         .events()
         .iter()
         .filter_map(|event| match event {
-            Event::TaskBlocked { task, question, .. } => Some((task.clone(), question.clone())),
+            Event::Task(TaskEvent::Blocked { task, question, .. }) => Some((task.clone(), question.clone())),
             _ => None,
         })
         .collect();
@@ -101,13 +104,13 @@ fn start(decision: &mut StepDecision, hook: Hook, task: Option<Text>, question: 
         Hook::OnTaskDone | Hook::OnBlocked => task,
         Hook::OnEnd => None,
     };
-    decision.push(Event::HookStarted {
+    decision.push(Event::Hook(HookEvent::Started {
         number,
         hook,
         iteration,
         task,
         question,
-    });
+    }));
 }
 
 /// Texts of the done tasks for which `onTaskDone` was not run yet.
@@ -146,13 +149,13 @@ pub(super) fn ended(decision: &mut StepDecision, number: u32, result: &Backgroun
 }
 
 fn push_end(decision: &mut StepDecision, running: &RunningHook, result: &BackgroundResult) {
-    decision.push(Event::HookEnded {
+    decision.push(Event::Hook(HookEvent::Ended {
         number: running.number,
         hook: running.hook,
         iteration: running.iteration,
         task: running.task.clone(),
         result: result.clone(),
-    });
+    }));
 }
 
 fn tell_failure(decision: &mut StepDecision, running: RunningHook, result: BackgroundResult) {

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use crate::{
     event::{
-        AgentCall, AgentSignal, CancelReason, Checkpoint, Claim, Event, Hook, Notice, Outcome, Problem, ProblemKind,
-        Role, SessionId, SessionMode, SteeringId,
+        AgentCall, AgentEvent, AgentSignal, CancelReason, Checkpoint, Claim, ClaimEvent, Event, GateEvent, Hook,
+        HookEvent, IterationEvent, Notice, Outcome, Problem, ProblemKind, Role, RunEvent, SessionId, SessionMode,
+        SteeringEvent, SteeringId, TaskEvent, WorkerEvent,
     },
     run::{Phase, RunView},
 };
@@ -117,7 +118,7 @@ pub struct LastMessage {
 impl InternalState {
     /// Applies an event; `view` is the state before it.
     pub(super) fn apply(&mut self, view: &RunView, event: &Event) {
-        if matches!(event, Event::PreparationStarted { .. }) {
+        if matches!(event, Event::Iteration(IterationEvent::PreparationStarted { .. })) {
             self.prompt_outdated = false;
         }
         self.reviews.apply(view, event);
@@ -127,8 +128,8 @@ impl InternalState {
         self.warnings.apply(view, event);
         self.windows.apply(view, event);
         match event {
-            Event::RunStarted { promise, .. } => self.promise.clone_from(promise),
-            Event::RunResumed { settings, .. } => {
+            Event::Run(RunEvent::Started { promise, .. }) => self.promise.clone_from(promise),
+            Event::Run(RunEvent::Resumed { settings, .. }) => {
                 if settings.session == SessionMode::Fresh || settings.adapter != view.settings.adapter {
                     self.session = None;
                 }
@@ -137,18 +138,18 @@ impl InternalState {
                 let notice = Box::new(notice.clone());
                 self.feedback.push(Feedback::Found { notice });
             }
-            Event::WorkerChanged { .. } => self.worker_chosen_after = Some(view.iterations.number),
-            Event::TaskBlocked { task, question, .. } => {
+            Event::Worker(WorkerEvent::Changed { .. }) => self.worker_chosen_after = Some(view.iterations.number),
+            Event::Task(TaskEvent::Blocked { task, question, .. }) => {
                 self.feedback.extend(task.iter().map(|task| Feedback::TaskSetAside {
                     task: task.clone(),
                     question: question.to_string(),
                 }));
             }
-            Event::PreparationStarted {
+            Event::Iteration(IterationEvent::PreparationStarted {
                 adapter,
                 role: Role::Work,
                 ..
-            } => {
+            }) => {
                 // A session id means nothing to another program.
                 if view
                     .iterations
@@ -158,17 +159,19 @@ impl InternalState {
                     self.session = None;
                 }
             }
-            Event::VerificationStarted { iteration, .. } => {
+            Event::Gate(GateEvent::VerificationStarted { iteration, .. }) => {
                 self.looked |= *iteration == 0;
                 self.confirmed_meanwhile = false;
             }
-            Event::TestsConfirmed { .. } => self.confirmed_meanwhile = matches!(view.phase, Phase::Verifying { .. }),
-            Event::IterationStarted {
+            Event::Gate(GateEvent::TestsConfirmed { .. }) => {
+                self.confirmed_meanwhile = matches!(view.phase, Phase::Verifying { .. })
+            }
+            Event::Iteration(IterationEvent::Started {
                 checkpoint,
                 messages,
                 role,
                 ..
-            } => {
+            }) => {
                 self.prompted.clone_from(messages);
                 self.start_session(view);
                 if role.is_work() {
@@ -176,16 +179,16 @@ impl InternalState {
                 }
                 self.start_from(checkpoint.as_ref());
             }
-            Event::AgentReported { iteration, signal } => {
+            Event::Agent(AgentEvent::Reported { iteration, signal }) => {
                 if view.role.is_work() {
                     self.keep_message(*iteration, signal);
                 }
                 self.take_signal(view, signal);
             }
-            Event::DetailsOmitted { .. } => self.budget.omit(),
+            Event::Agent(AgentEvent::DetailsOmitted { .. }) => self.budget.omit(),
             // The author's next prompt does not mention how a review ended.
-            Event::IterationEnded { .. } if !view.role.is_work() => self.prompted.clear(),
-            Event::IterationEnded { iteration, outcome, .. } => {
+            Event::Iteration(IterationEvent::Ended { .. }) if !view.role.is_work() => self.prompted.clear(),
+            Event::Iteration(IterationEvent::Ended { iteration, outcome, .. }) => {
                 self.forget_last_message(*iteration, outcome);
                 self.end_iteration(outcome);
                 let reason = CancelReason::Denied;
@@ -196,13 +199,13 @@ impl InternalState {
                     }));
                 }
             }
-            Event::IterationSettled { checkpoint, .. } if view.role.is_work() => {
+            Event::Iteration(IterationEvent::Settled { checkpoint, .. }) if view.role.is_work() => {
                 self.settle(view, checkpoint.as_ref());
             }
             // The files are as they were before the review.
-            Event::IterationSettled { undone: true, .. } => {}
-            Event::IterationSettled { checkpoint, .. } => self.start_from(checkpoint.as_ref()),
-            Event::AgentStated {
+            Event::Iteration(IterationEvent::Settled { undone: true, .. }) => {}
+            Event::Iteration(IterationEvent::Settled { checkpoint, .. }) => self.start_from(checkpoint.as_ref()),
+            Event::Agent(AgentEvent::Stated {
                 claims,
                 blocked,
                 denies_done,
@@ -212,7 +215,7 @@ impl InternalState {
                 tests_changed,
                 comments,
                 ..
-            } => {
+            }) => {
                 self.stated = Statement {
                     claims: claims.clone(),
                     blocked: blocked.clone(),
@@ -224,7 +227,7 @@ impl InternalState {
                     comments: comments.clone(),
                 };
             }
-            Event::AgentCalled { call, .. } => self.take_call(call),
+            Event::Agent(AgentEvent::Called { call, .. }) => self.take_call(call),
             Event::Noticed {
                 notice: Notice::PlanUnreadable { why },
             } => {
@@ -233,67 +236,43 @@ impl InternalState {
                 let since = self.unreadable.filter(|(_, latest)| latest + 1 >= now);
                 self.unreadable = Some((since.map_or(now, |(first, _)| first), now));
             }
-            Event::ClaimRefused { reasons, .. } => self.feedback.push(Feedback::ClaimRefused {
+            Event::Claim(ClaimEvent::Refused { reasons, .. }) => self.feedback.push(Feedback::ClaimRefused {
                 reasons: reasons.to_vec(),
             }),
-            Event::SteeringDelivered { id, .. } | Event::SteeringWithdrawn { id } => {
+            Event::Steering(SteeringEvent::Delivered { id, .. }) | Event::Steering(SteeringEvent::Withdrawn { id }) => {
                 self.prompted.retain(|prompted| prompted != id);
             }
-            Event::TaskSetAsideByUser { .. } | Event::TaskTakenBack { .. } => {
+            Event::Task(TaskEvent::SetAsideByUser { .. }) | Event::Task(TaskEvent::TakenBack { .. }) => {
                 self.prompt_outdated |= matches!(view.phase, Phase::Preparing { .. });
             }
-            Event::JournalOpened { .. }
-            | Event::RunReopened { .. }
-            | Event::CommentWritten { .. }
-            | Event::CommentEdited { .. }
-            | Event::CommentWithdrawn { .. }
-            | Event::CommentsSent { .. }
-            | Event::CommentsPlaced { .. }
-            | Event::CommentResolved { .. }
-            | Event::ClockMoved { .. }
-            | Event::DayBegan { .. }
-            | Event::TaskSetAside { .. }
+            Event::Run(
+                RunEvent::JournalOpened { .. }
+                | RunEvent::Reopened { .. }
+                | RunEvent::LimitsChanged { .. }
+                | RunEvent::StopRequested { .. }
+                | RunEvent::StopWithdrawn
+                | RunEvent::Stopped { .. },
+            )
+            | Event::Task(TaskEvent::SetAside { .. })
+            | Event::Iteration(IterationEvent::PreparationStarted { .. } | IterationEvent::CancelRequested { .. })
+            | Event::Worker(WorkerEvent::AdapterLimited { .. } | WorkerEvent::LiveChannelGivenUp { .. })
+            | Event::Claim(ClaimEvent::Made { .. } | ClaimEvent::Denied { .. } | ClaimEvent::Judged { .. })
+            | Event::Gate(
+                GateEvent::GoalChecked { .. }
+                | GateEvent::TrialMade { .. }
+                | GateEvent::MutantsTried { .. }
+                | GateEvent::EditsChecked { .. },
+            )
+            | Event::Steering(SteeringEvent::Queued { .. })
+            | Event::Time(_)
+            | Event::Plan(_)
+            | Event::Review(_)
+            | Event::Ask(_)
+            | Event::Comment(_)
+            | Event::Background(_)
+            | Event::Hook(_)
             | Event::Noticed { .. }
-            | Event::PlanRead { .. }
-            | Event::PlanLinesUnread { .. }
-            | Event::PlanChanged { .. }
-            | Event::PlanEdited { .. }
-            | Event::PreparationStarted { .. }
-            | Event::ReviewRequested { .. }
-            | Event::ReviewWithdrawn
-            | Event::ReviewConcluded { .. }
-            | Event::AdapterLimited { .. }
-            | Event::LiveChannelGivenUp { .. }
-            | Event::CancelRequested { .. }
-            | Event::ClaimMade { .. }
-            | Event::Asked { .. }
-            | Event::Answered { .. }
-            | Event::RulesAdded { .. }
-            | Event::RuleForgotten { .. }
-            | Event::PermissionModeChanged { .. }
-            | Event::LimitsChanged { .. }
-            | Event::CompletionDenied { .. }
-            | Event::GoalChecked { .. }
-            | Event::TrialMade { .. }
-            | Event::MutantsTried { .. }
-            | Event::EditsChecked { .. }
-            | Event::ClaimJudged { .. }
             | Event::BreakerMoved { .. }
-            | Event::WaitStarted { .. }
-            | Event::WaitEnded { .. }
-            | Event::Paused { .. }
-            | Event::Unpaused { .. }
-            | Event::Held
-            | Event::SteeringQueued { .. }
-            | Event::BackgroundStarted { .. }
-            | Event::BackgroundProgressed { .. }
-            | Event::BackgroundCancelled { .. }
-            | Event::BackgroundEnded { .. }
-            | Event::HookStarted { .. }
-            | Event::HookEnded { .. }
-            | Event::StopRequested { .. }
-            | Event::StopWithdrawn
-            | Event::RunStopped { .. }
             | Event::Unknown { .. } => {}
         }
     }
@@ -302,16 +281,16 @@ impl InternalState {
     /// it.
     fn know_done(&mut self, view: &RunView, event: &Event) {
         match event {
-            Event::IterationStarted { .. } | Event::VerificationStarted { .. } => {
+            Event::Iteration(IterationEvent::Started { .. }) | Event::Gate(GateEvent::VerificationStarted { .. }) => {
                 let done = view.plan.tasks.iter().filter(|task| task.done);
                 self.known_done
                     .get_or_insert_with(|| done.map(|task| task.text.clone()).collect());
             }
-            Event::HookStarted {
+            Event::Hook(HookEvent::Started {
                 hook: Hook::OnTaskDone,
                 task: Some(task),
                 ..
-            } => {
+            }) => {
                 self.known_done.get_or_insert_default().insert(task.to_string());
             }
             _ => {}

@@ -1,7 +1,7 @@
 //! Tests of runs with optional tasks, and with tasks that the user sets aside.
 
 use crate::{
-    event::{Event, Hint, PlanSnapshot, RequestedBy, Settings, StopReason, UserCommand},
+    event::{Event, Hint, IterationEvent, PlanSnapshot, RequestedBy, Settings, StopReason, UserCommand},
     run::{Phase, TaskState},
 };
 
@@ -134,7 +134,13 @@ fn a_run_is_done_without_a_task_that_the_user_sets_aside_and_says_so() {
     let result = Ok(testing::preparation(plan.clone()));
     let events = run.take(&Input::Prepared { iteration, result });
     assert!(
-        matches!(events[..], [Event::PreparationStarted { iteration: 3, .. }]),
+        matches!(
+            events[..],
+            [Event::Iteration(IterationEvent::PreparationStarted {
+                iteration: 3,
+                ..
+            })]
+        ),
         "{events:?}"
     );
     let third = run.iterate(plan, plan_of(&["+one", "two", "+three"]), None);

@@ -4,8 +4,9 @@
 
 use crate::{
     event::{
-        Answer, AnswerPlace, Answered, Ask, AskId, AskVerdict, CancelReason, Decider, Decision, Event, PausedBy,
-        PermissionMode, PermissionRequest, Ruling, TEXT_CAP_BYTES, Unanswered, clip,
+        Answer, AnswerPlace, Answered, Ask, AskEvent, AskId, AskVerdict, CancelReason, Decider, Decision, Event,
+        IterationEvent, PausedBy, PermissionMode, PermissionRequest, Ruling, TEXT_CAP_BYTES, TimeEvent, Unanswered,
+        clip,
     },
     run::{Permissions, Phase},
 };
@@ -30,7 +31,7 @@ pub(super) fn requested(
     }
     if decision.state.view.permissions.requests_now >= REQUESTS {
         let reason = CancelReason::Flooded;
-        return decision.push(Event::CancelRequested { iteration, reason });
+        return decision.push(Event::Iteration(IterationEvent::CancelRequested { iteration, reason }));
     }
     let cut = request.is_cut();
     let request = request.bounded();
@@ -51,7 +52,7 @@ pub(super) fn requested(
                 cut,
                 ..Ask::requested(number, iteration, request)
             };
-            decision.push(Event::Asked { ask: Box::new(ask) });
+            decision.push(Event::Ask(AskEvent::Asked { ask: Box::new(ask) }));
         }
     }
 }
@@ -121,7 +122,7 @@ pub(super) fn forget(decision: &mut StepDecision, rule: &str) {
     let added = &decision.state.view.permissions.rules;
     if added.iter().any(|known| known.rule == rule) {
         let rule = rule.to_owned();
-        decision.push(Event::RuleForgotten { rule });
+        decision.push(Event::Ask(AskEvent::RuleForgotten { rule }));
     }
 }
 
@@ -130,7 +131,7 @@ pub(super) fn forget(decision: &mut StepDecision, rule: &str) {
 pub(super) fn set_mode(decision: &mut StepDecision, mode: PermissionMode) {
     let view = &decision.state.view;
     if !view.settings.permission_mode.is_auto() && view.permission_mode() != mode {
-        decision.push(Event::PermissionModeChanged { mode });
+        decision.push(Event::Ask(AskEvent::PermissionModeChanged { mode }));
     }
 }
 
@@ -175,9 +176,9 @@ pub(super) fn overdue(decision: &mut StepDecision, now_ms: u64) {
             // The question waits without a deadline, and the run stays paused after the iteration.
             Unanswered::Pause => {
                 let ask = Box::new(Ask { until_ms: None, ..ask });
-                decision.push(Event::Asked { ask });
+                decision.push(Event::Ask(AskEvent::Asked { ask }));
                 if !decision.state.view.is_paused() {
-                    decision.push(Event::Paused { by: PausedBy::User });
+                    decision.push(Event::Time(TimeEvent::Paused { by: PausedBy::User }));
                 }
             }
             Unanswered::Block => {
@@ -262,7 +263,7 @@ fn push_answer(
     denials: u32,
 ) {
     let PermissionRequest { id, tool, title, .. } = case.request;
-    decision.push(Event::Answered {
+    decision.push(Event::Ask(AskEvent::Answered {
         answered: Box::new(Answered {
             iteration: case.iteration,
             ask: case.ask,
@@ -276,7 +277,7 @@ fn push_answer(
             denials,
             at_ms: 0,
         }),
-    });
+    }));
 }
 
 /// The question to the user after an agent was ended because of denials or unanswered questions: the latest of these
@@ -297,9 +298,9 @@ pub(super) fn question(permissions: &Permissions) -> Option<String> {
 
 fn end_iteration(decision: &mut StepDecision, iteration: u32) {
     if matches!(decision.state.view.phase, Phase::Running { iteration: current, .. } if current == iteration) {
-        decision.push(Event::CancelRequested {
+        decision.push(Event::Iteration(IterationEvent::CancelRequested {
             iteration,
             reason: CancelReason::Denied,
-        });
+        }));
     }
 }

@@ -2,9 +2,10 @@
 
 use crate::{
     event::{
-        AgentSignal, Answer, AnswerPlace, AskId, CancelReason, Decider, Decision, DenialLimits, Event, Limits, Offer,
-        PausedBy, PermissionMode, PermissionRequest, PlanSnapshot, Remember, RememberedRule, RequestedBy, RuleScope,
-        Ruling, RunId, Settings, StopReason, StopRequest, Unanswered, UserCommand, Waiting,
+        AgentSignal, Answer, AnswerPlace, AskEvent, AskId, CancelReason, Decider, Decision, DenialLimits, Event,
+        Limits, Offer, PausedBy, PermissionMode, PermissionRequest, PlanSnapshot, Remember, RememberedRule,
+        RequestedBy, RuleScope, Ruling, RunId, Settings, SteeringEvent, StopReason, StopRequest, TimeEvent, Unanswered,
+        UserCommand, Waiting,
     },
     run::Phase,
 };
@@ -205,13 +206,13 @@ fn a_rule_of_an_answer_is_recorded_before_the_answer_and_decides_what_else_waits
     running.ask("a", Decision::Ask);
     running.ask("b", Decision::Ask);
     running.answer(1, remembered(RuleScope::Project, &[]));
-    let Event::RulesAdded {
+    let Event::Ask(AskEvent::RulesAdded {
         ask,
         scope,
         rules,
         over,
         ..
-    } = &running.events[0]
+    }) = &running.events[0]
     else {
         panic!("{:?}", running.events);
     };
@@ -294,7 +295,7 @@ fn the_user_changes_the_mode_of_a_run_that_asks_until_it_is_resumed_and_not_of_o
     assert_eq!(running.events, [], "it is that already");
     running.command(set(PermissionMode::Auto));
     let mode = PermissionMode::Auto;
-    assert_eq!(running.events, [Event::PermissionModeChanged { mode }]);
+    assert_eq!(running.events, [Event::Ask(AskEvent::PermissionModeChanged { mode })]);
     assert_eq!(running.state.view.permission_mode(), mode);
     running.command(set(PermissionMode::Restricted));
     assert_eq!(running.state.view.permission_mode(), PermissionMode::Restricted);
@@ -382,7 +383,10 @@ fn a_question_that_nobody_answers_can_hold_the_run_or_end_the_iteration() {
     let timer = held.armed(TimerKind::Permission).unwrap();
     held.fire(timer);
     assert!(held.decisions().is_empty() && held.state.view.is_paused());
-    assert!(held.events.contains(&Event::Paused { by: PausedBy::User }));
+    assert!(
+        held.events
+            .contains(&Event::Time(TimeEvent::Paused { by: PausedBy::User }))
+    );
     assert_eq!(held.armed(TimerKind::Permission), None, "it is waited for without end");
     held.answer(1, allowed());
     assert_eq!(held.decisions(), [("a", true, None, 0)]);
@@ -645,7 +649,7 @@ fn the_message_of_a_denial_waits_for_the_next_prompt_where_the_turn_takes_none()
     };
     let queued = |running: &Loop| {
         let texts = running.events.iter().filter_map(|event| match event {
-            Event::SteeringQueued { text, .. } => Some(text.clone()),
+            Event::Steering(SteeringEvent::Queued { text, .. }) => Some(text.clone()),
             _ => None,
         });
         texts.collect::<Vec<_>>()
@@ -683,13 +687,13 @@ fn a_yes_that_comes_too_late_adds_its_rule_all_the_same_and_one_without_a_rule_a
         running.fire(deadline);
         running.answer(1, remember(scope));
         let [
-            Event::RulesAdded {
+            Event::Ask(AskEvent::RulesAdded {
                 scope: added,
                 rules,
                 over,
                 ..
-            },
-            Event::SteeringQueued { text, answers, .. },
+            }),
+            Event::Steering(SteeringEvent::Queued { text, answers, .. }),
         ] = &running.events[..]
         else {
             panic!("{:?}", running.events)
@@ -709,7 +713,7 @@ fn a_yes_that_comes_too_late_adds_its_rule_all_the_same_and_one_without_a_rule_a
     running.fire(deadline);
     running.answer(1, allowed());
     assert!(
-        matches!(&running.events[..], [Event::SteeringQueued { .. }]),
+        matches!(&running.events[..], [Event::Steering(SteeringEvent::Queued { .. })]),
         "{:?}",
         running.events
     );
@@ -735,10 +739,13 @@ fn a_late_yes_adds_the_rules_of_its_own_question_unless_the_request_was_cut() {
     for (ask, rules) in [(2, Some("Bash(make *)")), (3, None), (1, Some("Bash(git *)"))] {
         running.answer(ask, remembered(RuleScope::Run, &[]));
         let added = running.events.iter().find_map(|event| match event {
-            Event::RulesAdded { rules, .. } => Some(rules.join(" ")),
+            Event::Ask(AskEvent::RulesAdded { rules, .. }) => Some(rules.join(" ")),
             _ => None,
         });
         assert_eq!(added.as_deref(), rules, "{ask}");
-        assert!(matches!(running.events.last(), Some(Event::SteeringQueued { .. })));
+        assert!(matches!(
+            running.events.last(),
+            Some(Event::Steering(SteeringEvent::Queued { .. }))
+        ));
     }
 }

@@ -1,7 +1,7 @@
 //! Tests of the records of plans: their size, and the state that they fold to.
 
 use crate::{
-    event::{AgentSignal, Event, Exit, PlanSnapshot, Settings},
+    event::{AgentSignal, Event, Exit, PlanEvent, PlanSnapshot, Settings},
     run::RunView,
 };
 
@@ -93,7 +93,7 @@ fn a_journal_of_changes_folds_to_the_plan_that_was_read_last() {
         run.iterate(edit);
         assert_eq!(*run.state.view.plan, run.plan);
     }
-    let is_whole = |event: &&Event| matches!(event, Event::PlanRead { .. });
+    let is_whole = |event: &&Event| matches!(event, Event::Plan(PlanEvent::Read { .. }));
     assert_eq!(
         run.events.iter().filter(is_whole).count(),
         2,
@@ -135,7 +135,7 @@ fn boxes_that_are_seen_while_an_agent_works_count_for_what_is_left_of_them_at_it
     let changes = |run: &Run| {
         run.events
             .iter()
-            .filter(|event| matches!(event, Event::PlanChanged { .. }))
+            .filter(|event| matches!(event, Event::Plan(PlanEvent::Changed { .. })))
             .count()
     };
     assert_eq!(

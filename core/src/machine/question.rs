@@ -2,7 +2,8 @@
 
 use crate::{
     event::{
-        Answer, AnswerPlace, AnsweredAsk, Ask, ConfirmedBy, Event, Question, Remember, RuleScope, TEXT_CAP_BYTES, clip,
+        Answer, AnswerPlace, AnsweredAsk, Ask, AskEvent, ConfirmedBy, Event, GateEvent, Question, Remember, RuleScope,
+        TEXT_CAP_BYTES, clip,
     },
     run::RunView,
 };
@@ -106,10 +107,12 @@ pub fn tests_confirmed(view: &RunView, number: u32, answer: &Answer, at: AnswerP
         Answer::Words { words } => matches!(words.join(" ").trim().to_lowercase().as_str(), "yes" | "y"),
         Answer::Deny { .. } => false,
     };
-    is_yes.then(|| Event::TestsConfirmed {
-        iteration: asked.iteration,
-        changes: asked.changes.clone(),
-        by: ConfirmedBy::User { at, ask: number },
+    is_yes.then(|| {
+        Event::Gate(GateEvent::TestsConfirmed {
+            iteration: asked.iteration,
+            changes: asked.changes.clone(),
+            by: ConfirmedBy::User { at, ask: number },
+        })
     })
 }
 
@@ -134,12 +137,14 @@ pub(super) fn rules_added(ask: &Ask, remember: &Remember) -> Option<Event> {
         true => ask.offer.rules.clone(),
         false => remember.rules.clone(),
     };
-    (!rules.is_empty()).then(|| Event::RulesAdded {
-        iteration: ask.iteration,
-        ask: ask.number,
-        scope: remember.scope,
-        rules,
-        over: ask.offer.asked_by.clone(),
+    (!rules.is_empty()).then(|| {
+        Event::Ask(AskEvent::RulesAdded {
+            iteration: ask.iteration,
+            ask: ask.number,
+            scope: remember.scope,
+            rules,
+            over: ask.offer.asked_by.clone(),
+        })
     })
 }
 

@@ -1,8 +1,9 @@
 //! Tests of questions in words: they wait like permission requests, and end with or without answers.
 
 use crate::event::{
-    AgentSignal, Answer, AnswerPlace, Answered, AskId, AskVerdict, Choice, Decider, Decision, Event, Offer,
-    PermissionMode, PermissionRequest, PlanSnapshot, Question, Ruling, ToolKind, Unanswered,
+    AgentSignal, Answer, AnswerPlace, Answered, AskEvent, AskId, AskVerdict, Choice, Decider, Decision, Event,
+    IterationEvent, Offer, PermissionMode, PermissionRequest, PlanSnapshot, Question, Ruling, SteeringEvent, TaskEvent,
+    ToolKind, Unanswered,
 };
 
 use super::{Effect, Input, Settlement, TimerKind, permission_tests::Loop, testing};
@@ -54,7 +55,7 @@ fn be_overdue(running: &mut Loop) {
 /// The answer that is the only event.
 fn the_answer(running: &Loop) -> &Answered {
     match &running.events[..] {
-        [Event::Answered { answered }] => answered,
+        [Event::Ask(AskEvent::Answered { answered })] => answered,
         others => panic!("{others:?}"),
     }
 }
@@ -76,7 +77,7 @@ fn words(text: &str) -> Answer {
 fn a_question_waits_until_one_of_its_choices_is_named() {
     let mut running = Loop::running(Unanswered::Deny);
     running.take(&asked("q"));
-    assert!(matches!(&running.events[..], [Event::Asked { ask }] if ask.number == 1));
+    assert!(matches!(&running.events[..], [Event::Ask(AskEvent::Asked { ask })] if ask.number == 1));
     running.answer(1, words("green"));
     assert!(
         running.events.is_empty(),
@@ -118,7 +119,10 @@ fn a_question_that_nobody_answers_is_left_to_the_agent_and_is_no_denial() {
     be_overdue(&mut running);
     assert!(matches!(
         &running.events[..],
-        [Event::Answered { .. }, Event::CancelRequested { .. }]
+        [
+            Event::Ask(AskEvent::Answered { .. }),
+            Event::Iteration(IterationEvent::CancelRequested { .. })
+        ]
     ));
 }
 
@@ -155,11 +159,11 @@ fn what_nobody_answered_in_time_is_answered_in_the_next_prompt_once() {
     );
     running.answer(1, words("2"));
     let [
-        Event::SteeringQueued {
+        Event::Steering(SteeringEvent::Queued {
             text,
             answers: Some(answered),
             ..
-        },
+        }),
     ] = &running.events[..]
     else {
         panic!("{:?}", running.events)
@@ -187,7 +191,7 @@ fn blocked_after(running: &mut Loop) -> Option<String> {
         settlement,
     });
     running.events.iter().find_map(|event| match event {
-        Event::TaskBlocked { question, .. } => Some(question.to_string()),
+        Event::Task(TaskEvent::Blocked { question, .. }) => Some(question.to_string()),
         _ => None,
     })
 }

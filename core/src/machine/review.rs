@@ -5,7 +5,7 @@
 //! from completing.
 
 use crate::{
-    event::{Event, Outcome, ReviewObstacle, ReviewSettings, ReviewWhen, Role, Worker},
+    event::{Event, Outcome, ReviewEvent, ReviewObstacle, ReviewSettings, ReviewWhen, Role, Worker},
     limits::{Consumption, LimitScope, consumption_at, day_limit_reached, reached},
 };
 
@@ -81,11 +81,11 @@ pub(super) fn request(decision: &mut StepDecision, claims_done: bool) {
     };
     let iteration = work.number;
     let task = work.task.clone().filter(|_| work.closed > 0);
-    decision.push(Event::ReviewRequested {
+    decision.push(Event::Review(ReviewEvent::Requested {
         iteration,
         task,
         claims_done,
-    });
+    }));
 }
 
 /// Whether reviews are off because the reviewer failed too often.

@@ -3,8 +3,8 @@
 use crate::{
     event::{
         CommentAuthor, CommentPlace, Event, Finding, Findings, Goal, Limits, Notice, Problem, ProblemKind,
-        ReviewAnswer, ReviewObstacle, ReviewResult, ReviewSettings, ReviewWhen, Role, Settings, SteeringKind,
-        StopRequest, TaskLimits, UserCommand, Worker,
+        ReviewAnswer, ReviewEvent, ReviewObstacle, ReviewResult, ReviewSettings, ReviewWhen, Role, Settings,
+        SteeringKind, StopRequest, TaskLimits, UserCommand, Worker, WorkerEvent,
     },
     run::Phase,
 };
@@ -104,14 +104,14 @@ impl ScriptedRun {
 /// The result of the review that concluded in these events.
 fn concluded(events: &[Event]) -> Option<&ReviewResult> {
     events.iter().find_map(|event| match event {
-        Event::ReviewConcluded { result, .. } => Some(result),
+        Event::Review(ReviewEvent::Concluded { result, .. }) => Some(result),
         _ => None,
     })
 }
 
 fn requested(events: &[Event]) -> Option<(Option<&str>, bool)> {
     events.iter().find_map(|event| match event {
-        Event::ReviewRequested { task, claims_done, .. } => Some((task.as_deref(), *claims_done)),
+        Event::Review(ReviewEvent::Requested { task, claims_done, .. }) => Some((task.as_deref(), *claims_done)),
         _ => None,
     })
 }
@@ -186,7 +186,7 @@ fn a_due_review_is_withdrawn_if_an_obstacle_turns_up() {
     let until_ms = script.now_ms + 1;
     script.state.view.limited.insert("critic".to_owned(), until_ms);
     let events = script.prepare();
-    assert!(events.contains(&Event::ReviewWithdrawn), "{events:?}");
+    assert!(events.contains(&Event::Review(ReviewEvent::Withdrawn)), "{events:?}");
     assert!(!script.is_reviewing());
     script.now_ms = until_ms;
     script.iterate();
@@ -380,10 +380,10 @@ fn a_reviewer_without_a_live_channel_is_asked_again_on_the_other_one() {
     let mut script = ScriptedRun::start(settings(ReviewWhen::Task), &["one", "two"]);
     script.finish("one");
     let events = script.fail_review(no_live_channel());
-    let given_up = Event::LiveChannelGivenUp {
+    let given_up = Event::Worker(WorkerEvent::LiveChannelGivenUp {
         adapter: "critic".to_owned(),
         why: "unexpected argument".into(),
-    };
+    });
     assert!(events.contains(&given_up), "{events:?}");
     assert_eq!(concluded(&events), None);
     assert!(script.is_reviewing());
@@ -412,7 +412,11 @@ fn a_review_that_a_limit_with_a_known_end_prevents_is_no_failure_of_the_reviewer
         script = ScriptedRun::start(settings(ReviewWhen::Task), &["one", "two"]);
         script.finish("one");
         let events = script.fail_review(limited(until_ms));
-        assert_eq!(events.contains(&Event::ReviewWithdrawn), is_known, "{until_ms:?}");
+        assert_eq!(
+            events.contains(&Event::Review(ReviewEvent::Withdrawn)),
+            is_known,
+            "{until_ms:?}"
+        );
         assert_eq!(concluded(&events).is_none(), is_known, "{until_ms:?}");
         assert_eq!(
             script.state.view.limited.contains_key("critic"),

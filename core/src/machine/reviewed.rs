@@ -1,7 +1,10 @@
 //! The end of a review: the author continues with the same work, or the run goes on as it would have without the
 //! review.
 
-use crate::event::{CancelReason, Checkpoint, Event, Notice, Outcome, ProblemKind, ReviewAnswer, ReviewResult, Role};
+use crate::event::{
+    CancelReason, Checkpoint, Event, IterationEvent, Notice, Outcome, ProblemKind, ReviewAnswer, ReviewEvent,
+    ReviewResult, Role, WorkerEvent,
+};
 
 use super::{
     Settlement, comments,
@@ -25,7 +28,7 @@ pub(super) fn settled(decision: &mut StepDecision, now_ms: u64, iteration: u32, 
             why: why.clone().into(),
         }),
     }
-    decision.push(Event::IterationSettled {
+    decision.push(Event::Iteration(IterationEvent::Settled {
         iteration,
         checkpoint: found.checkpoint.clone(),
         changes: found.changes,
@@ -34,7 +37,7 @@ pub(super) fn settled(decision: &mut StepDecision, now_ms: u64, iteration: u32, 
         undone: found.undone,
         committed: None,
         elsewhere: found.elsewhere.clone(),
-    });
+    }));
     if let Some(lost) = &found.lost {
         return repository_lost(decision, lost);
     }
@@ -81,11 +84,11 @@ fn conclude(decision: &mut StepDecision, now_ms: u64, iteration: u32, outcome: &
     };
     if is_limited(decision, now_ms, outcome) {
         // The reviewer will be available again and did not fail.
-        decision.push(Event::ReviewWithdrawn);
+        decision.push(Event::Review(ReviewEvent::Withdrawn));
         return Some(Conclusion::Left);
     }
     let sent_back = matches!(result, ReviewResult::Findings { sent_back: true, .. });
-    decision.push(Event::ReviewConcluded { iteration, result });
+    decision.push(Event::Review(ReviewEvent::Concluded { iteration, result }));
     give_up_reviewer(decision);
     Some(if sent_back {
         Conclusion::SentBack
@@ -100,10 +103,10 @@ fn give_up_live_channel(decision: &mut StepDecision, outcome: &Outcome) -> bool 
         return false;
     };
     let adapter = decision.state.view.adapter.clone();
-    decision.push(Event::LiveChannelGivenUp {
+    decision.push(Event::Worker(WorkerEvent::LiveChannelGivenUp {
         adapter,
         why: problem.text.clone(),
-    });
+    }));
     true
 }
 
@@ -149,7 +152,7 @@ fn is_limited(decision: &mut StepDecision, now_ms: u64, outcome: &Outcome) -> bo
     let Some(until_ms) = until_ms.filter(|until_ms| *until_ms > now_ms && !is_author) else {
         return false;
     };
-    decision.push(Event::AdapterLimited { adapter, until_ms });
+    decision.push(Event::Worker(WorkerEvent::AdapterLimited { adapter, until_ms }));
     true
 }
 

@@ -1,7 +1,7 @@
 //! The state of reviews: the fold of their records.
 
 use crate::{
-    event::{Checkpoint, Event, Findings, Outcome, ReviewResult, Role},
+    event::{Checkpoint, Event, Findings, IterationEvent, Outcome, ReviewEvent, ReviewResult, Role},
     run::RunView,
 };
 
@@ -42,22 +42,24 @@ impl Reviews {
     /// Applies an event; `view` is the state before it.
     pub(super) fn apply(&mut self, view: &RunView, event: &Event) {
         match event {
-            Event::ReviewRequested { task, claims_done, .. } => {
+            Event::Review(ReviewEvent::Requested { task, claims_done, .. }) => {
                 let subject = self.subject.get_or_insert_default();
                 subject.task = task.clone().or_else(|| subject.task.take());
                 subject.claims_done = *claims_done;
                 self.is_due = true;
             }
-            Event::ReviewWithdrawn => self.leave(),
-            Event::IterationStarted { role: Role::Work, .. } => {
+            Event::Review(ReviewEvent::Withdrawn) => self.leave(),
+            Event::Iteration(IterationEvent::Started { role: Role::Work, .. }) => {
                 self.is_due = false;
                 self.is_over = false;
                 if let Some(subject) = &mut self.subject {
                     subject.claims_done = false;
                 }
             }
-            Event::IterationEnded { outcome, .. } if is_repeated(outcome) && !view.role.is_work() => self.cut_off += 1,
-            Event::ReviewConcluded { result, .. } => self.conclude(view, result),
+            Event::Iteration(IterationEvent::Ended { outcome, .. }) if is_repeated(outcome) && !view.role.is_work() => {
+                self.cut_off += 1
+            }
+            Event::Review(ReviewEvent::Concluded { result, .. }) => self.conclude(view, result),
             _ => {}
         }
     }

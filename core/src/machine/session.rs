@@ -1,7 +1,10 @@
 //! Handles the reports of the running session.
 
 use crate::{
-    event::{AgentSignal, COMMENTS, CancelReason, Claim, Delivery, Event, TEXT_CAP_BYTES, clip},
+    event::{
+        AgentEvent, AgentSignal, COMMENTS, CancelReason, Claim, Delivery, Event, IterationEvent, SteeringEvent,
+        TEXT_CAP_BYTES, clip,
+    },
     run::Phase,
 };
 
@@ -41,33 +44,33 @@ pub(super) fn reported(decision: &mut StepDecision, now_ms: u64, iteration: u32,
         if is_running(&decision.state, iteration)
             && let Some(reason) = policy::reason_to_cancel(&decision.state, now_ms)
         {
-            decision.push(Event::CancelRequested { iteration, reason });
+            decision.push(Event::Iteration(IterationEvent::CancelRequested { iteration, reason }));
         }
         return;
     };
-    decision.push(Event::IterationEnded {
+    decision.push(Event::Iteration(IterationEvent::Ended {
         iteration,
         outcome: outcome(&decision.state, session.cancelled, *exit),
         exit: *exit,
         duration_ms: now_ms.saturating_sub(session.started_ms),
         output_bytes: *output_bytes,
-    });
+    }));
     stop_if_at_once(decision);
 }
 
 /// Records a signal if the journal has room for it.
 fn record(decision: &mut StepDecision, iteration: u32, signal: AgentSignal) {
     match decision.state.internal.admission(&signal) {
-        Admission::Record => decision.push(Event::AgentReported { iteration, signal }),
+        Admission::Record => decision.push(Event::Agent(AgentEvent::Reported { iteration, signal })),
         Admission::ShowOnly => {
             if !decision.state.internal.budget.has_omitted() {
-                decision.push(Event::DetailsOmitted { iteration });
+                decision.push(Event::Agent(AgentEvent::DetailsOmitted { iteration }));
             }
         }
         Admission::Reject => {
             if is_running(&decision.state, iteration) {
                 let reason = CancelReason::Flooded;
-                decision.push(Event::CancelRequested { iteration, reason });
+                decision.push(Event::Iteration(IterationEvent::CancelRequested { iteration, reason }));
             }
         }
     }
@@ -78,7 +81,7 @@ pub(super) fn stated(decision: &mut StepDecision, iteration: u32, statement: &St
     let session = decision.state.view.phase.session();
     if session.is_some_and(|session| session.iteration == iteration) && decision.state.internal.stated != *statement {
         let cut = |text: &Option<String>| text.as_deref().map(|text| clip(text, TEXT_CAP_BYTES));
-        decision.push(Event::AgentStated {
+        decision.push(Event::Agent(AgentEvent::Stated {
             iteration,
             claims: statement.claims.clone(),
             blocked: cut(&statement.blocked),
@@ -88,7 +91,7 @@ pub(super) fn stated(decision: &mut StepDecision, iteration: u32, statement: &St
             review: statement.review.clone(),
             tests_changed: cut(&statement.tests_changed),
             comments: statement.comments.iter().take(COMMENTS).cloned().collect(),
-        });
+        }));
     }
 }
 
@@ -108,7 +111,7 @@ pub(super) fn done_file_found(decision: &mut StepDecision, iteration: u32) {
     } = decision.state.internal.stated.clone();
     if settles && !claims.contains(&Claim::DoneFile) {
         claims.push(Claim::DoneFile);
-        decision.push(Event::AgentStated {
+        decision.push(Event::Agent(AgentEvent::Stated {
             iteration,
             claims,
             blocked,
@@ -118,7 +121,7 @@ pub(super) fn done_file_found(decision: &mut StepDecision, iteration: u32) {
             review,
             tests_changed,
             comments,
-        });
+        }));
     }
 }
 
@@ -132,11 +135,11 @@ pub(super) fn deliver_prompted(decision: &mut StepDecision, iteration: u32) {
             .iter()
             .any(|steering| steering.id == id && steering.is_due())
         {
-            decision.push(Event::SteeringDelivered {
+            decision.push(Event::Steering(SteeringEvent::Delivered {
                 id,
                 iteration,
                 how: Delivery::Prompt,
-            });
+            }));
         }
     }
 }

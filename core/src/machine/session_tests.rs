@@ -1,7 +1,8 @@
 //! Tests of the reports of a session: which are recorded, which count, and what ends it.
 
 use crate::event::{
-    Claim, Event, Finding, NewWorker, Outcome, Problem, ProblemKind, Record, Settings, StopReason, UserCommand,
+    AgentEvent, Claim, Event, Finding, NewWorker, Outcome, Problem, ProblemKind, Record, Settings, StopReason,
+    UserCommand,
 };
 
 use super::{Input, Statement, scripted_run::ScriptedRun};
@@ -18,7 +19,7 @@ fn promised() -> Statement {
 }
 
 fn stated(claims: &[Claim]) -> Event {
-    Event::AgentStated {
+    Event::Agent(AgentEvent::Stated {
         iteration: 1,
         claims: claims.to_vec(),
         blocked: None,
@@ -28,7 +29,7 @@ fn stated(claims: &[Claim]) -> Event {
         review: None,
         tests_changed: None,
         comments: Vec::new(),
-    }
+    })
 }
 
 #[test]
@@ -66,7 +67,7 @@ fn that_details_are_left_out_is_recorded_once_for_each_iteration() {
     for iteration in [1, 2] {
         let text = "x".repeat(4_000);
         let events: Vec<Event> = (0..60).flat_map(|_| script.say(&text)).collect();
-        let omitted = Event::DetailsOmitted { iteration };
+        let omitted = Event::Agent(AgentEvent::DetailsOmitted { iteration });
         assert_eq!(
             events.iter().filter(|event| **event == omitted).count(),
             1,

@@ -2,9 +2,10 @@
 
 use crate::{
     event::{
-        Ask, Breakdown, BreakerCause, BreakerState, CancelReason, Claim, ConfirmedBy, Denial, Event, Finding,
-        GoalsWhen, LimitKind, LostRepository, Missing, Notice, OnDayLimit, Outcome, PlanSnapshot, Problem, ProblemKind,
-        Proof, RequestedBy, Role, SessionMode, StopReason, StopRequest, Wait, WaitCause,
+        Ask, AskEvent, Breakdown, BreakerCause, BreakerState, CancelReason, Claim, ClaimEvent, ConfirmedBy, Denial,
+        Event, Finding, GateEvent, GoalsWhen, IterationEvent, LimitKind, LostRepository, Missing, Notice, OnDayLimit,
+        Outcome, PlanEvent, PlanSnapshot, Problem, ProblemKind, Proof, RequestedBy, ReviewEvent, Role, SessionMode,
+        StopReason, StopRequest, TaskEvent, TimeEvent, Wait, WaitCause, WorkerEvent,
     },
     limits::{LimitScope, day_limit_reached, run_limit_reached},
     run::{Observation, Phase, StopAsked},
@@ -45,7 +46,7 @@ pub(super) fn settled(decision: &mut StepDecision, now_ms: u64, iteration: u32, 
     }
     comments::placed(decision, iteration, &found.comments);
     let progress = progress(&decision.state, found);
-    decision.push(Event::IterationSettled {
+    decision.push(Event::Iteration(IterationEvent::Settled {
         iteration,
         checkpoint: found.checkpoint.clone(),
         changes: found.changes,
@@ -54,18 +55,18 @@ pub(super) fn settled(decision: &mut StepDecision, now_ms: u64, iteration: u32, 
         undone: false,
         committed: found.committed.clone(),
         elsewhere: found.elsewhere.clone(),
-    });
+    }));
     for claim in &found.claims {
-        decision.push(Event::ClaimMade {
+        decision.push(Event::Claim(ClaimEvent::Made {
             iteration,
             claim: *claim,
-        });
+        }));
     }
     if found.plan.is_ok() && gate::is_worked_off(&decision.state) && *outcome == Outcome::Completed {
-        decision.push(Event::ClaimMade {
+        decision.push(Event::Claim(ClaimEvent::Made {
             iteration,
             claim: Claim::PlanComplete,
-        });
+        }));
     }
     let denies = |why: &String| Denial::NotDone { why: why.into() };
     let denial = found.denies_done.as_ref().map(denies).or_else(|| {
@@ -79,7 +80,7 @@ pub(super) fn settled(decision: &mut StepDecision, now_ms: u64, iteration: u32, 
         })
     });
     if let Some(why) = denial {
-        decision.push(Event::CompletionDenied { iteration, why });
+        decision.push(Event::Claim(ClaimEvent::Denied { iteration, why }));
     }
     // A question does not block the task if the iteration made progress anyway.
     let asked = decision
@@ -98,11 +99,11 @@ pub(super) fn settled(decision: &mut StepDecision, now_ms: u64, iteration: u32, 
         .then(|| permission::question(&decision.state.view.permissions))
         .flatten();
     if let Some(question) = found.blocked.clone().or(asks).or(refused) {
-        decision.push(Event::TaskBlocked {
+        decision.push(Event::Task(TaskEvent::Blocked {
             iteration,
             task,
             question: question.into(),
-        });
+        }));
     }
     if let Some(tests) = &found.tests {
         tests_changed(decision, iteration, tests);
@@ -147,15 +148,15 @@ fn tests_changed(decision: &mut StepDecision, iteration: u32, found: &FoundTests
     let latest = decision.state.view.iterations.latest();
     let task = latest.and_then(|latest| latest.task.clone());
     match task.filter(|_| found.allowed) {
-        Some(task) => decision.push(Event::TestsConfirmed {
+        Some(task) => decision.push(Event::Gate(GateEvent::TestsConfirmed {
             iteration,
             changes: found.change.changes.clone(),
             by: ConfirmedBy::Plan { task: task.into() },
-        }),
+        })),
         None => {
             let number = decision.state.view.permissions.asked + 1;
             let ask = Box::new(Ask::about_tests(number, iteration, &found.change));
-            decision.push(Event::Asked { ask });
+            decision.push(Event::Ask(AskEvent::Asked { ask }));
         }
     }
 }
@@ -168,13 +169,13 @@ fn set_aside_at_limit(decision: &mut StepDecision, iteration: u32, task: &str) {
     };
     let work = view.iterations.work.get(task);
     let (iterations, usage) = work.map(|work| (work.counted, work.usage)).unwrap_or_default();
-    decision.push(Event::TaskSetAside {
+    decision.push(Event::Task(TaskEvent::SetAside {
         iteration,
         task: task.to_owned(),
         limit,
         iterations,
         usage,
-    });
+    }));
 }
 
 fn wants_goals(state: &LoopState, outcome: &Outcome) -> bool {
@@ -204,11 +205,11 @@ pub(super) fn verify_again(decision: &mut StepDecision, iteration: u32) {
 }
 
 fn verify(decision: &mut StepDecision, iteration: u32, goals: Vec<String>, ticks: bool) {
-    decision.push(Event::VerificationStarted {
+    decision.push(Event::Gate(GateEvent::VerificationStarted {
         iteration,
         goals,
         ticks,
-    });
+    }));
 }
 
 /// Records the results of the checks of ticked tasks, and judges the iteration with the tasks that count as done now.
@@ -227,7 +228,7 @@ pub(super) fn ticks_checked(
     }
     if gate::is_worked_off(&decision.state) && *outcome == Outcome::Completed {
         let claim = Claim::PlanComplete;
-        decision.push(Event::ClaimMade { iteration, claim });
+        decision.push(Event::Claim(ClaimEvent::Made { iteration, claim }));
     }
     if requested(&decision.state).is_none() && wants_goals(&decision.state, outcome) {
         return start_verification(decision, iteration);
@@ -260,21 +261,21 @@ fn record(decision: &mut StepDecision, iteration: u32, found: &Verification) -> 
         return false;
     }
     for result in &found.results {
-        decision.push(Event::GoalChecked {
+        decision.push(Event::Gate(GateEvent::GoalChecked {
             iteration,
             result: result.clone(),
-        });
+        }));
     }
     if let Some(trial) = &found.trial {
         let trial = trial.clone();
-        decision.push(Event::TrialMade { iteration, trial });
+        decision.push(Event::Gate(GateEvent::TrialMade { iteration, trial }));
     }
     if !found.mutants.is_empty() {
         let mutants = found.mutants.clone();
-        decision.push(Event::MutantsTried {
+        decision.push(Event::Gate(GateEvent::MutantsTried {
             iteration,
             mutants: mutants.into(),
-        });
+        }));
     }
     match &found.plan {
         Ok(plan) => plan_found(decision, iteration, plan, &found.vanished, &found.added),
@@ -303,7 +304,7 @@ fn go_on_unread(
 ) {
     if is_claimed {
         let reasons = vec![Missing::PlanUnreadable].into();
-        decision.push(Event::ClaimRefused { iteration, reasons });
+        decision.push(Event::Claim(ClaimEvent::Refused { iteration, reasons }));
     }
     go_on(decision, now_ms, iteration, outcome, random);
 }
@@ -318,11 +319,11 @@ pub(super) fn no_originals(why: &str) -> StopReason {
 fn plan_found(decision: &mut StepDecision, iteration: u32, plan: &PlanSnapshot, vanished: &[String], added: &[String]) {
     decision.plan_read(plan);
     if !vanished.is_empty() || !added.is_empty() {
-        decision.push(Event::PlanEdited {
+        decision.push(Event::Plan(PlanEvent::Edited {
             iteration,
             vanished: vanished.to_vec(),
             added: added.to_vec(),
-        });
+        }));
     }
 }
 
@@ -331,11 +332,11 @@ fn conclude(decision: &mut StepDecision, now_ms: u64, iteration: u32, outcome: &
     match gate::judge(&decision.state, outcome) {
         gate::Verdict::Done { proof, confidence } => {
             let (confidence, parts) = (confidence.points(), confidence.parts);
-            decision.push(Event::ClaimJudged {
+            decision.push(Event::Claim(ClaimEvent::Judged {
                 iteration,
                 confidence,
                 parts: parts.into(),
-            });
+            }));
             let Some(message) = undelivered(&decision.state) else {
                 return done(decision, now_ms, outcome, proof);
             };
@@ -344,16 +345,16 @@ fn conclude(decision: &mut StepDecision, now_ms: u64, iteration: u32, outcome: &
         }
         gate::Verdict::Refused(refused) => {
             let (confidence, parts) = (refused.confidence.points(), refused.confidence.parts);
-            decision.push(Event::ClaimJudged {
+            decision.push(Event::Claim(ClaimEvent::Judged {
                 iteration,
                 confidence,
                 parts: parts.into(),
-            });
+            }));
             let question = gate::awaits_resolution(&decision.state, &refused.reasons);
-            decision.push(Event::ClaimRefused {
+            decision.push(Event::Claim(ClaimEvent::Refused {
                 iteration,
                 reasons: Missing::listed(refused.reasons),
-            });
+            }));
             if let (Some(question), None) = (question, undelivered(&decision.state)) {
                 let asked_for = requested(&decision.state);
                 return decision.stop(asked_for.unwrap_or(StopReason::Blocked { question }));
@@ -365,7 +366,7 @@ fn conclude(decision: &mut StepDecision, now_ms: u64, iteration: u32, outcome: &
             let reasons: Vec<Missing> = reasons.collect();
             if !reasons.is_empty() {
                 let reasons = Missing::listed(reasons);
-                decision.push(Event::ClaimRefused { iteration, reasons });
+                decision.push(Event::Claim(ClaimEvent::Refused { iteration, reasons }));
             }
         }
     }
@@ -491,20 +492,20 @@ fn follow_failure(decision: &mut StepDecision, now_ms: u64, problem: &Problem, r
             let mut until_ms = until_ms;
             if wait == Wait::LimitReset && !decision.state.view.settings.fallback.is_empty() {
                 let adapter = decision.state.view.adapter.clone();
-                decision.push(Event::AdapterLimited { adapter, until_ms });
+                decision.push(Event::Worker(WorkerEvent::AdapterLimited { adapter, until_ms }));
                 match policy::worker_at(&decision.state, now_ms) {
                     Ok(_) => return next(decision, now_ms),
                     Err(first_free_ms) => until_ms = first_free_ms,
                 }
             }
-            decision.push(Event::WaitStarted {
+            decision.push(Event::Time(TimeEvent::WaitStarted {
                 wait,
                 until_ms,
                 attempt: decision.state.view.iterations.failures,
                 why: WaitCause::Failure {
                     problem: problem.clone(),
                 },
-            });
+            }));
         }
     }
 }
@@ -516,10 +517,10 @@ fn without_live_channel(decision: &mut StepDecision, now_ms: u64, problem: &Prob
         let problem = problem.clone();
         return decision.stop(StopReason::AgentFailed { adapter, problem });
     }
-    decision.push(Event::LiveChannelGivenUp {
+    decision.push(Event::Worker(WorkerEvent::LiveChannelGivenUp {
         adapter,
         why: problem.text.clone(),
-    });
+    }));
     next(decision, now_ms);
 }
 
@@ -538,7 +539,7 @@ pub(super) fn next(decision: &mut StepDecision, now_ms: u64) {
         return decision.stop(reason);
     }
     if !review::next_role(&decision.state).is_work() && is_obstructed(decision, now_ms) {
-        decision.push(Event::ReviewWithdrawn);
+        decision.push(Event::Review(ReviewEvent::Withdrawn));
     }
     // Set-aside tasks and the iteration limit do not prevent a review. Other obstacles were checked above.
     if review::next_role(&decision.state).is_work() {
@@ -558,18 +559,18 @@ pub(super) fn next(decision: &mut StepDecision, now_ms: u64) {
         }
     }
     if decision.state.view.is_paused() {
-        return decision.push(Event::Held);
+        return decision.push(Event::Time(TimeEvent::Held));
     }
     if let Some(limit) = day_limit_reached(&decision.state.view, now_ms) {
         return end_of_day(decision, limit);
     }
     if let Some(until_ms) = policy::call_budget_until(&decision.state, now_ms) {
-        return decision.push(Event::WaitStarted {
+        return decision.push(Event::Time(TimeEvent::WaitStarted {
             wait: Wait::CallBudget,
             until_ms,
             attempt: 0,
             why: WaitCause::CallsUsedUp,
-        });
+        }));
     }
     if decision.state.view.breaker.state == BreakerState::Open {
         decision.push(Event::BreakerMoved {
@@ -586,12 +587,12 @@ fn end_of_day(decision: &mut StepDecision, limit: LimitKind) {
     let until_ms = view.spending.day.map_or(0, |day| day.until_ms);
     let outlives = policy::max_time_at(&decision.state).is_none_or(|over_ms| over_ms > until_ms);
     match view.settings.limits.per_day.on_limit {
-        OnDayLimit::Wait if outlives => decision.push(Event::WaitStarted {
+        OnDayLimit::Wait if outlives => decision.push(Event::Time(TimeEvent::WaitStarted {
             wait: Wait::DayBudget,
             until_ms,
             attempt: 0,
             why: WaitCause::DayUsedUp { limit },
-        }),
+        })),
         OnDayLimit::Wait | OnDayLimit::Stop => decision.stop(StopReason::LimitReached { limit }),
     }
 }
@@ -615,11 +616,11 @@ pub(super) fn prepare(decision: &mut StepDecision, now_ms: u64) {
     if role == Role::Work {
         announce_stand_in(decision, &adapter);
     }
-    decision.push(Event::PreparationStarted {
+    decision.push(Event::Iteration(IterationEvent::PreparationStarted {
         iteration: decision.state.view.iterations.number + 1,
         adapter,
         role,
-    });
+    }));
 }
 
 /// Announces that a limit caused a switch to another adapter.

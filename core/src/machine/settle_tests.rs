@@ -2,9 +2,10 @@
 
 use crate::{
     event::{
-        AgentSignal, Answer, AnswerPlace, Ask, Claim, ConfirmedBy, Day, DayLimits, Event, Goal, GuardedChange,
-        GuardedChangeKind, IterationCommit, LimitKind, Limits, Missing, Notice, Outcome, Problem, ProblemKind,
-        Settings, StopReason, StopRequest, TestsChange, Usage, UserCommand, Wait,
+        AgentSignal, Answer, AnswerPlace, Ask, AskEvent, Claim, ClaimEvent, ConfirmedBy, Day, DayLimits, Event,
+        GateEvent, Goal, GuardedChange, GuardedChangeKind, IterationCommit, IterationEvent, LimitKind, Limits, Missing,
+        Notice, Outcome, PlanEvent, Problem, ProblemKind, Settings, StopReason, StopRequest, TaskEvent, TestsChange,
+        Usage, UserCommand, Wait, WorkerEvent,
     },
     run::Phase,
 };
@@ -36,7 +37,7 @@ fn limited_until(until_ms: u64) -> Problem {
 
 fn claims(events: &[Event]) -> Vec<Claim> {
     let claims = events.iter().filter_map(|event| match event {
-        Event::ClaimMade { claim, .. } => Some(*claim),
+        Event::Claim(ClaimEvent::Made { claim, .. }) => Some(*claim),
         _ => None,
     });
     claims.collect()
@@ -44,7 +45,7 @@ fn claims(events: &[Event]) -> Vec<Claim> {
 
 fn refusals(events: &[Event]) -> Vec<Missing> {
     let refusals = events.iter().filter_map(|event| match event {
-        Event::ClaimRefused { reasons, .. } => Some(reasons.to_vec()),
+        Event::Claim(ClaimEvent::Refused { reasons, .. }) => Some(reasons.to_vec()),
         _ => None,
     });
     refusals.flatten().collect()
@@ -59,7 +60,7 @@ fn switches(events: &[Event]) -> Vec<&str> {
 }
 
 fn is_adapter_limited(event: &Event) -> bool {
-    matches!(event, Event::AdapterLimited { .. })
+    matches!(event, Event::Worker(WorkerEvent::AdapterLimited { .. }))
 }
 
 #[test]
@@ -70,8 +71,8 @@ fn an_iteration_that_leaves_work_is_followed_by_the_next_one_alone() {
         matches!(
             events[..],
             [
-                Event::IterationSettled { iteration: 1, .. },
-                Event::PreparationStarted { iteration: 2, .. }
+                Event::Iteration(IterationEvent::Settled { iteration: 1, .. }),
+                Event::Iteration(IterationEvent::PreparationStarted { iteration: 2, .. })
             ]
         ),
         "{events:?}"
@@ -159,11 +160,11 @@ fn tasks_that_the_agent_removed_or_added_are_recorded() {
             added: texts(added),
             ..settlement
         });
-        let edited = events.contains(&Event::PlanEdited {
+        let edited = events.contains(&Event::Plan(PlanEvent::Edited {
             iteration: 1,
             vanished: texts(vanished),
             added: texts(added),
-        });
+        }));
         assert_eq!(edited, recorded, "{vanished:?} {added:?}");
     }
 }
@@ -216,7 +217,7 @@ impl Asks {
             ..settlement
         });
         let is_block = |event: &Event| {
-            matches!(event, Event::TaskBlocked { task, question, .. }
+            matches!(event, Event::Task(TaskEvent::Blocked { task, question, .. })
                 if task.as_deref() == Some("one") && &**question == "which colour?")
         };
         events.iter().any(is_block)
@@ -298,10 +299,12 @@ fn answer(ask: u32) -> UserCommand {
 
 #[test]
 fn changed_tests_are_confirmed_by_the_plan_or_by_the_user_who_is_asked() {
-    let confirmed = |by| Event::TestsConfirmed {
-        iteration: 1,
-        changes: tests_change().changes,
-        by,
+    let confirmed = |by| {
+        Event::Gate(GateEvent::TestsConfirmed {
+            iteration: 1,
+            changes: tests_change().changes,
+            by,
+        })
     };
     let mut script = ScriptedRun::running(Settings::default(), &["one"]);
     script.complete();
@@ -313,7 +316,7 @@ fn changed_tests_are_confirmed_by_the_plan_or_by_the_user_who_is_asked() {
     script.complete();
     let events = settle_with_tests(&mut script, false);
     let ask = Box::new(Ask::about_tests(1, 1, &tests_change()));
-    assert!(events.contains(&Event::Asked { ask }), "{events:?}");
+    assert!(events.contains(&Event::Ask(AskEvent::Asked { ask })), "{events:?}");
     assert_eq!(script.command(answer(2)), [], "no question has that number");
     let at = AnswerPlace::CommandLine;
     assert_eq!(script.command(answer(1)), [confirmed(ConfirmedBy::User { at, ask: 1 })]);
@@ -330,11 +333,11 @@ fn tests_that_are_confirmed_while_the_goals_run_have_the_goals_run_again() {
     script.tick("one");
     settle_with_tests(&mut script, false);
     script.command(answer(1));
-    let again = Event::VerificationStarted {
+    let again = Event::Gate(GateEvent::VerificationStarted {
         iteration: 1,
         goals: vec!["tests".to_owned()],
         ticks: false,
-    };
+    });
     assert_eq!(
         script.verify(true),
         std::slice::from_ref(&again),

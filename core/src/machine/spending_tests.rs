@@ -2,9 +2,9 @@
 
 use crate::{
     event::{
-        AgentSignal, CancelReason, Day, DayLimits, Event, Findings, LimitKind, Limits, OnDayLimit, PlanSnapshot,
-        Problem, ProblemKind, RequestedBy, ReviewAnswer, ReviewSettings, ReviewWhen, Role, Settings, Spent, StopReason,
-        TaskLimits, Usage, UserCommand, Wait, Worker,
+        AgentSignal, CancelReason, Day, DayLimits, Event, Findings, IterationEvent, LimitKind, Limits, OnDayLimit,
+        PlanSnapshot, Problem, ProblemKind, RequestedBy, ReviewAnswer, ReviewSettings, ReviewWhen, Role, RunEvent,
+        Settings, Spent, StopReason, TaskEvent, TaskLimits, Usage, UserCommand, Wait, Worker,
     },
     run::Phase,
 };
@@ -165,7 +165,7 @@ fn plan(done: &[&str]) -> PlanSnapshot {
 
 fn cancelled(events: &[Event]) -> Option<CancelReason> {
     events.iter().find_map(|event| match event {
-        Event::CancelRequested { reason, .. } => Some(*reason),
+        Event::Iteration(IterationEvent::CancelRequested { reason, .. }) => Some(*reason),
         _ => None,
     })
 }
@@ -198,7 +198,7 @@ fn a_task_that_has_used_up_its_money_is_set_aside_and_the_next_one_is_worked_on(
     let events = run.end(&[]);
     let limit = LimitKind::TaskCost;
     let set_aside = |event: &Event| {
-        matches!(event, Event::TaskSetAside { task, limit: of, iterations: 1, usage, .. }
+        matches!(event, Event::Task(TaskEvent::SetAside { task, limit: of, iterations: 1, usage, .. })
             if task == "one" && *of == limit && usage.cost_usd.is_some_and(|cost| cost > 1.09))
     };
     assert!(events.iter().any(set_aside), "{events:#?}");
@@ -226,7 +226,11 @@ fn a_task_that_is_done_at_its_limit_is_not_set_aside() {
     run.begin(&[]);
     run.spend(1.5);
     let events = run.end(&["one"]);
-    assert!(!events.iter().any(|event| matches!(event, Event::TaskSetAside { .. })));
+    assert!(
+        !events
+            .iter()
+            .any(|event| matches!(event, Event::Task(TaskEvent::SetAside { .. })))
+    );
     run.begin(&["one"]);
     assert_eq!(run.task(), Some("two"));
 }
@@ -278,10 +282,10 @@ fn a_higher_limit_takes_a_task_up_again_and_a_message_does_not() {
     run.spend(1.5);
     run.end(&["two"]);
     assert!(run.state.closed_for_good().is_some(), "a message is refused");
-    let reopened = Event::RunReopened {
+    let reopened = Event::Run(RunEvent::Reopened {
         by: RequestedBy::User,
         continued: true,
-    };
+    });
     for (max_cost_usd, goes_on) in [(1.2, false), (2.0, true)] {
         run.state.apply_event(run.now_ms, &reopened);
         let per_task = TaskLimits {

@@ -5,8 +5,8 @@
 
 use crate::{
     event::{
-        Breakdown, CancelReason, Day, Event, LimitKind, Notice, Outcome, OwnWork, PausedBy, PlanChange, Proof, Role,
-        SteeringKind, StopReason, Wait, WaitCause, WaitEnd, Worker,
+        Breakdown, CancelReason, Day, Event, IterationEvent, LimitKind, Notice, Outcome, OwnWork, PausedBy, PlanChange,
+        PlanEvent, Proof, Role, RunEvent, SteeringKind, StopReason, TimeEvent, Wait, WaitCause, WaitEnd, Worker,
     },
     limits::run_limit_reached,
     run::{Message, Phase},
@@ -73,11 +73,11 @@ fn decide(decision: &mut StepDecision, now_ms: u64, input: &Input) {
             day,
         } => {
             let goals_differ = decision.state.view.settings.goals != settings.goals;
-            decision.push(Event::RunResumed {
+            decision.push(Event::Run(RunEvent::Resumed {
                 pid: *pid,
                 ralph: env!("CARGO_PKG_VERSION").to_owned(),
                 settings: settings.clone(),
-            });
+            }));
             if goals_differ {
                 decision.notice(Notice::GoalsChanged);
             }
@@ -154,16 +154,16 @@ fn decide(decision: &mut StepDecision, now_ms: u64, input: &Input) {
                 // The agent waits for an answer, so it is not idle.
                 && decision.state.view.permissions.pending.is_empty()
             {
-                decision.push(Event::CancelRequested {
+                decision.push(Event::Iteration(IterationEvent::CancelRequested {
                     iteration: *iteration,
                     reason,
-                });
+                }));
             }
         }
         Input::DisksProbed { low } => disk::probed(decision, now_ms, low.as_ref()),
         Input::ClockMoved { gap_ms } => {
             if decision.state.view.phase != Phase::Idle {
-                decision.push(Event::ClockMoved { gap_ms: *gap_ms });
+                decision.push(Event::Time(TimeEvent::ClockMoved { gap_ms: *gap_ms }));
             }
         }
         Input::DayBegan { day } => {
@@ -181,7 +181,7 @@ fn record_day(decision: &mut StepDecision, day: Option<Day>) {
     if let Some(day) = day
         && decision.state.view.spending.day != Some(day)
     {
-        decision.push(Event::DayBegan { day });
+        decision.push(Event::Time(TimeEvent::DayBegan { day }));
     }
 }
 
@@ -191,9 +191,9 @@ fn day_began(decision: &mut StepDecision, now_ms: u64) {
         wait: Wait::DayBudget, ..
     } = decision.state.view.phase
     {
-        decision.push(Event::WaitEnded {
+        decision.push(Event::Time(TimeEvent::WaitEnded {
             cause: WaitEnd::Elapsed,
-        });
+        }));
         settle::next(decision, now_ms);
     }
 }
@@ -208,14 +208,14 @@ fn boxes_toggled(decision: &mut StepDecision, iteration: u32, toggled: &[u32]) {
         toggled: toggled.to_vec(),
         ..PlanChange::default()
     };
-    decision.push(Event::PlanChanged { change });
+    decision.push(Event::Plan(PlanEvent::Changed { change }));
 }
 
 fn begin(decision: &mut StepDecision, now_ms: u64, start: &Start) {
     if decision.state.view.phase != Phase::Idle {
         return;
     }
-    decision.push(Event::RunStarted {
+    decision.push(Event::Run(RunEvent::Started {
         project: start.project.clone(),
         pid: start.pid,
         settings: Box::new(start.settings.clone()),
@@ -223,19 +223,19 @@ fn begin(decision: &mut StepDecision, now_ms: u64, start: &Start) {
         number: start.number,
         earlier_starts_ms: start.earlier_starts_ms.clone(),
         earlier_spending: start.earlier_spending.clone(),
-    });
+    }));
     record_day(decision, start.day);
     if start.pause_file {
         decision.notice(Notice::StartsPaused);
-        decision.push(Event::Paused { by: PausedBy::File });
+        decision.push(Event::Time(TimeEvent::Paused { by: PausedBy::File }));
     }
     settle::next(decision, now_ms);
 }
 
 fn recover(decision: &mut StepDecision, now_ms: u64, pause_file: bool) {
     match (decision.state.view.paused_by_file, pause_file) {
-        (false, true) => decision.push(Event::Paused { by: PausedBy::File }),
-        (true, false) => decision.push(Event::Unpaused { by: PausedBy::File }),
+        (false, true) => decision.push(Event::Time(TimeEvent::Paused { by: PausedBy::File })),
+        (true, false) => decision.push(Event::Time(TimeEvent::Unpaused { by: PausedBy::File })),
         (true, true) | (false, false) => {}
     }
     match decision.state.view.phase.clone() {
@@ -248,7 +248,7 @@ fn recover(decision: &mut StepDecision, now_ms: u64, pause_file: bool) {
         }) => {
             // The turn had ended well and only the agent's process was still running.
             let turn_ended = matches!(phase, Phase::Running { .. }) && decision.state.internal.verdict == Some(true);
-            decision.push(Event::IterationEnded {
+            decision.push(Event::Iteration(IterationEvent::Ended {
                 iteration,
                 outcome: if turn_ended {
                     Outcome::Completed
@@ -258,7 +258,7 @@ fn recover(decision: &mut StepDecision, now_ms: u64, pause_file: bool) {
                 exit: None,
                 duration_ms: now_ms.saturating_sub(started_ms),
                 output_bytes: 0,
-            });
+            }));
         }
         // Announced again; otherwise the loop would stand still without telling the user why.
         Phase::Paused => settle::next(decision, now_ms),
@@ -268,12 +268,12 @@ fn recover(decision: &mut StepDecision, now_ms: u64, pause_file: bool) {
         } => day_began(decision, now_ms),
         // The preparation looks at the disks again.
         Phase::Waiting { wait: Wait::Disk, .. } => disk::probed(decision, now_ms, None),
-        Phase::Waiting { wait, until_ms, .. } => decision.push(Event::WaitStarted {
+        Phase::Waiting { wait, until_ms, .. } => decision.push(Event::Time(TimeEvent::WaitStarted {
             wait,
             until_ms,
             attempt: decision.state.view.iterations.failures,
             why: WaitCause::BegunBefore,
-        }),
+        })),
         // All goals are run again.
         Phase::Verifying { iteration, .. } => settle::verify_again(decision, iteration),
         // The effect is derived again from the phase, which repeats the settlement.
@@ -339,7 +339,7 @@ fn prepared(decision: &mut StepDecision, now_ms: u64, iteration: u32, result: &R
         return decision.stop(reason);
     }
     if decision.state.view.is_paused() {
-        return decision.push(Event::Held);
+        return decision.push(Event::Time(TimeEvent::Held));
     }
     let is_worked_off = gate::is_worked_off(&decision.state);
     let is_late = |steering: &Message| {
@@ -361,7 +361,7 @@ fn prepared(decision: &mut StepDecision, now_ms: u64, iteration: u32, result: &R
         return;
     }
     announce_worker(decision, &worker);
-    decision.push(Event::IterationStarted {
+    decision.push(Event::Iteration(IterationEvent::Started {
         iteration,
         adapter: worker.adapter,
         model: worker.model,
@@ -373,7 +373,7 @@ fn prepared(decision: &mut StepDecision, now_ms: u64, iteration: u32, result: &R
         overhead_bytes: found.overhead_bytes,
         messages: found.delivered.clone(),
         role,
-    });
+    }));
 }
 
 /// Begins a review, without the author's session and the user's messages.
@@ -383,14 +383,14 @@ fn prepared_review(decision: &mut StepDecision, now_ms: u64, iteration: u32, fou
         return settle::next(decision, now_ms);
     }
     if decision.state.view.is_paused() {
-        return decision.push(Event::Held);
+        return decision.push(Event::Time(TimeEvent::Held));
     }
     if headroom::check(decision, now_ms, &found.windows) == Room::Held {
         return;
     }
     let worker = review::worker(&decision.state, role, now_ms);
     let subject = decision.state.internal.reviews.subject.as_ref();
-    decision.push(Event::IterationStarted {
+    decision.push(Event::Iteration(IterationEvent::Started {
         iteration,
         adapter: worker.adapter,
         model: worker.model,
@@ -403,7 +403,7 @@ fn prepared_review(decision: &mut StepDecision, now_ms: u64, iteration: u32, fou
         overhead_bytes: found.overhead_bytes,
         messages: Vec::new(),
         role,
-    });
+    }));
 }
 
 /// Announces, once per task, that the task asks for another agent or model, and, once per step, that it is handed to
@@ -445,10 +445,10 @@ fn timer_fired(decision: &mut StepDecision, now_ms: u64, timer: Timer) {
             if let Phase::Running { iteration, .. } = decision.state.view.phase
                 && !is_put_off(&decision.state, now_ms)
             {
-                decision.push(Event::CancelRequested {
+                decision.push(Event::Iteration(IterationEvent::CancelRequested {
                     iteration,
                     reason: CancelReason::IterationTimeout,
-                });
+                }));
             }
         }
         TimerKind::Deadline => deadline::passed(decision, now_ms),
@@ -462,9 +462,9 @@ fn timer_fired(decision: &mut StepDecision, now_ms: u64, timer: Timer) {
         TimerKind::WaitOver => {
             // A wait for space only ends once there is space.
             if matches!(decision.state.view.phase, Phase::Waiting { .. }) && !disk::is_awaited(&decision.state) {
-                decision.push(Event::WaitEnded {
+                decision.push(Event::Time(TimeEvent::WaitEnded {
                     cause: WaitEnd::Elapsed,
-                });
+                }));
                 settle::next(decision, now_ms);
             }
         }
@@ -474,10 +474,10 @@ fn timer_fired(decision: &mut StepDecision, now_ms: u64, timer: Timer) {
 fn max_time(decision: &mut StepDecision) {
     match decision.state.view.phase {
         Phase::Running { iteration, .. } => {
-            decision.push(Event::CancelRequested {
+            decision.push(Event::Iteration(IterationEvent::CancelRequested {
                 iteration,
                 reason: CancelReason::Limit(LimitKind::MaxTime),
-            });
+            }));
         }
         Phase::Idle | Phase::Preparing { .. } | Phase::Verifying { .. } | Phase::Waiting { .. } | Phase::Paused => {
             decision.stop(StopReason::LimitReached {

@@ -2,10 +2,10 @@
 
 use crate::{
     event::{
-        AgentSignal, BackgroundEnd, BackgroundResult, Day, DayLimits, Escalation, Event, Exit, GateSettings, Goal,
-        Headroom, Hook, Hooks, LimitKind, Limits, NewLimits, Notice, PlanChange, Problem, ProblemKind, RequestedBy,
-        ReviewSettings, ReviewWhen, Settings, SteeringKind, StopRequest, Usage, UsageWindow, UserCommand, Wait,
-        WindowKind, WindowSample, Worker,
+        AgentSignal, BackgroundEnd, BackgroundResult, Day, DayLimits, Escalation, Event, Exit, GateEvent, GateSettings,
+        Goal, Headroom, Hook, HookEvent, Hooks, IterationEvent, LimitKind, Limits, NewLimits, Notice, PlanChange,
+        PlanEvent, Problem, ProblemKind, RequestedBy, ReviewSettings, ReviewWhen, Settings, SteeringKind, StopRequest,
+        Usage, UsageWindow, UserCommand, Wait, WindowKind, WindowSample, Worker,
     },
     run::Phase,
 };
@@ -67,7 +67,10 @@ fn boxes_that_change_while_the_author_works_are_recorded() {
         toggled: vec![1],
         ..PlanChange::default()
     };
-    assert_eq!(toggled(&mut script, 1, &[1]), [Event::PlanChanged { change }]);
+    assert_eq!(
+        toggled(&mut script, 1, &[1]),
+        [Event::Plan(PlanEvent::Changed { change })]
+    );
     script.complete();
     assert_eq!(toggled(&mut script, 1, &[0]), [], "the agent is done");
 
@@ -109,7 +112,7 @@ fn baseline() -> Settings {
 #[test]
 fn the_goals_are_run_once_before_the_first_iteration_and_before_no_other() {
     let verified = |events: &[Event]| {
-        let is_it = |event: &Event| matches!(event, Event::VerificationStarted { iteration: 0, .. });
+        let is_it = |event: &Event| matches!(event, Event::Gate(GateEvent::VerificationStarted { iteration: 0, .. }));
         events.iter().any(is_it)
     };
     let mut script = ScriptedRun::start(baseline(), &["one"]);
@@ -119,8 +122,8 @@ fn the_goals_are_run_once_before_the_first_iteration_and_before_no_other() {
         matches!(
             events[..],
             [
-                Event::GoalChecked { .. },
-                Event::PreparationStarted { iteration: 1, .. }
+                Event::Gate(GateEvent::GoalChecked { .. }),
+                Event::Iteration(IterationEvent::PreparationStarted { iteration: 1, .. })
             ]
         ),
         "{events:?}"
@@ -156,9 +159,12 @@ fn a_prompt_is_written_again_for_a_message_that_cannot_wait() {
             delivered,
             ..preparation
         });
-        let is_again = matches!(events.last(), Some(Event::PreparationStarted { .. }));
+        let is_again = matches!(
+            events.last(),
+            Some(Event::Iteration(IterationEvent::PreparationStarted { .. }))
+        );
         assert_eq!(is_again, again, "{tasks:?} {kind:?} {is_in_prompt}");
-        let begins = matches!(events.last(), Some(Event::IterationStarted { .. }));
+        let begins = matches!(events.last(), Some(Event::Iteration(IterationEvent::Started { .. })));
         assert_eq!(begins, !again, "{tasks:?} {kind:?} {is_in_prompt}");
     }
 }
@@ -254,7 +260,7 @@ fn a_hook_that_ends_after_the_run_is_recorded() {
     let mut script = ScriptedRun::start(Settings { hooks, ..own() }, &["one"]);
     let events = script.stop(StopRequest::Graceful);
     let hook = Hook::OnEnd;
-    let is_start = |event: &Event| matches!(event, Event::HookStarted { number: 1, hook: found, .. } if *found == hook);
+    let is_start = |event: &Event| matches!(event, Event::Hook(HookEvent::Started { number: 1, hook: found, .. }) if *found == hook);
     assert!(events.iter().any(is_start), "{events:?}");
     let exit = Exit::Code { code: 0 };
     let result = BackgroundResult {
@@ -265,7 +271,10 @@ fn a_hook_that_ends_after_the_run_is_recorded() {
     };
     let (number, result) = (1, Box::new(result));
     let ended = script.take(&Input::HookEnded { number, result });
-    assert!(matches!(ended[..], [Event::HookEnded { number: 1, .. }]), "{ended:?}");
+    assert!(
+        matches!(ended[..], [Event::Hook(HookEvent::Ended { number: 1, .. })]),
+        "{ended:?}"
+    );
 }
 
 fn near(events: &[Event]) -> Vec<LimitKind> {

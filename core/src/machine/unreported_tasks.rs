@@ -1,7 +1,7 @@
 //! Tracks the ends of background tasks that prompts still have to mention.
 
 use crate::{
-    event::{Event, Outcome, Requester},
+    event::{BackgroundEvent, Event, IterationEvent, Outcome, Requester},
     run::{BackgroundTask, RunView},
 };
 
@@ -24,20 +24,20 @@ impl UnreportedTasks {
 
     pub(super) fn apply(&mut self, view: &RunView, event: &Event) {
         match event {
-            Event::BackgroundEnded { number, .. } => {
+            Event::Background(BackgroundEvent::Ended { number, .. }) => {
                 // An agent that cancelled the task itself knows that it ended.
                 let by_agent = |task: &BackgroundTask| task.cancelled_by == Some(Requester::Agent);
                 if !view.background.task(*number).is_some_and(by_agent) {
                     self.unreported.push(*number);
                 }
             }
-            Event::PreparationStarted { .. } => self.offered.clone_from(&self.unreported),
-            Event::IterationStarted { .. } => {
+            Event::Iteration(IterationEvent::PreparationStarted { .. }) => self.offered.clone_from(&self.unreported),
+            Event::Iteration(IterationEvent::Started { .. }) => {
                 self.reported = std::mem::take(&mut self.offered);
                 self.unreported.retain(|number| !self.reported.contains(number));
             }
             // The iteration is repeated with a new prompt.
-            Event::IterationEnded { outcome, .. } if is_repeated(outcome) => {
+            Event::Iteration(IterationEvent::Ended { outcome, .. }) if is_repeated(outcome) => {
                 let later = std::mem::replace(&mut self.unreported, std::mem::take(&mut self.reported));
                 self.unreported.extend(later);
             }

@@ -2,8 +2,9 @@
 
 use crate::{
     event::{
-        AnsweredAsk, BreakerCause, BreakerState, CancelReason, Delivery, Event, Notice, PausedBy, RequestedBy,
-        SteeringId, SteeringKind, StopRequest, UserCommand, Wait, WaitEnd,
+        AnsweredAsk, BreakerCause, BreakerState, CancelReason, Delivery, Event, IterationEvent, Notice, PausedBy,
+        RequestedBy, RunEvent, SteeringEvent, SteeringId, SteeringKind, StopRequest, TaskEvent, TimeEvent, UserCommand,
+        Wait, WaitEnd, WorkerEvent,
     },
     run::{Breaker, Message, Phase, RunView},
 };
@@ -22,28 +23,28 @@ pub(super) fn apply_command(decision: &mut StepDecision, now_ms: u64, command: &
         UserCommand::Withdraw { id } => {
             let known = decision.state.view.messages.iter().find(|steering| steering.id == *id);
             if known.is_some_and(Message::is_due) {
-                decision.push(Event::SteeringWithdrawn { id: *id });
+                decision.push(Event::Steering(SteeringEvent::Withdrawn { id: *id }));
             }
         }
         UserCommand::Pause => {
             if !decision.state.view.is_paused() {
-                decision.push(Event::Paused { by: PausedBy::User });
+                decision.push(Event::Time(TimeEvent::Paused { by: PausedBy::User }));
             }
         }
         UserCommand::Resume => resume(decision, now_ms),
         UserCommand::Skip => {
             if let Phase::Running { iteration, .. } = decision.state.view.phase {
-                decision.push(Event::CancelRequested {
+                decision.push(Event::Iteration(IterationEvent::CancelRequested {
                     iteration,
                     reason: CancelReason::Skipped,
-                });
+                }));
             }
         }
         UserCommand::RetryNow => {
             if matches!(decision.state.view.phase, Phase::Waiting { .. }) {
-                decision.push(Event::WaitEnded {
+                decision.push(Event::Time(TimeEvent::WaitEnded {
                     cause: WaitEnd::RetriedNow,
-                });
+                }));
                 settle::next(decision, now_ms);
             }
         }
@@ -75,14 +76,14 @@ pub(super) fn apply_command(decision: &mut StepDecision, now_ms: u64, command: &
         UserCommand::SetLimits { limits } => {
             let known = &decision.state.view.settings.limits;
             if known.with(limits) != *known {
-                decision.push(Event::LimitsChanged { limits: *limits });
+                decision.push(Event::Run(RunEvent::LimitsChanged { limits: *limits }));
             }
         }
         UserCommand::SetWorker { worker } => {
             let settings = &decision.state.view.settings;
             let worker = settings.worker_with(worker);
             if worker != settings.worker() {
-                decision.push(Event::WorkerChanged { worker });
+                decision.push(Event::Worker(WorkerEvent::Changed { worker }));
             }
         }
         UserCommand::SetPermissionMode { mode } => permission::set_mode(decision, *mode),
@@ -95,12 +96,12 @@ pub(super) fn apply_command(decision: &mut StepDecision, now_ms: u64, command: &
             let view = &decision.state.view;
             let mut open = view.plan.tasks.iter().filter(|known| !known.done);
             if !view.set_aside_by_user.contains(task) && open.any(|known| known.text == *task) {
-                decision.push(Event::TaskSetAsideByUser { task: task.clone() });
+                decision.push(Event::Task(TaskEvent::SetAsideByUser { task: task.clone() }));
             }
         }
         UserCommand::TakeTaskBack { task } => {
             if decision.state.view.set_aside_by_user.contains(task) {
-                decision.push(Event::TaskTakenBack { task: task.clone() });
+                decision.push(Event::Task(TaskEvent::TakenBack { task: task.clone() }));
             }
         }
     }
@@ -139,7 +140,7 @@ pub(super) fn reopen(decision: &mut StepDecision, now_ms: u64, command: &UserCom
         },
         UserCommand::SendComments { kind } => {
             if decision.state.closed_for_good().is_none() && decision.state.view.comments.drafts().next().is_some() {
-                decision.push(Event::RunReopened { by, continued: false });
+                decision.push(Event::Run(RunEvent::Reopened { by, continued: false }));
                 send_comments(decision, *kind);
                 settle::next(decision, now_ms);
             }
@@ -156,7 +157,7 @@ pub(super) fn reopen(decision: &mut StepDecision, now_ms: u64, command: &UserCom
     if decision.state.closed_for_good().is_some() {
         return;
     }
-    decision.push(Event::RunReopened { by, continued: false });
+    decision.push(Event::Run(RunEvent::Reopened { by, continued: false }));
     if let Some(added) = added {
         decision.push(added);
     }
@@ -173,12 +174,12 @@ fn send_comments(decision: &mut StepDecision, kind: SteeringKind) {
 }
 
 fn queue_steering(decision: &mut StepDecision, kind: SteeringKind, text: &str, answers: Option<Box<AnsweredAsk>>) {
-    decision.push(Event::SteeringQueued {
+    decision.push(Event::Steering(SteeringEvent::Queued {
         id: decision.state.next_message(),
         kind,
         text: text.to_owned(),
         answers,
-    });
+    }));
     cancel_for(decision, kind);
 }
 
@@ -191,10 +192,10 @@ fn cancel_for(decision: &mut StepDecision, kind: SteeringKind) {
     } = decision.state.view.phase
         && kind == SteeringKind::Now
     {
-        decision.push(Event::CancelRequested {
+        decision.push(Event::Iteration(IterationEvent::CancelRequested {
             iteration,
             reason: CancelReason::Steered,
-        });
+        }));
     }
 }
 
@@ -218,15 +219,15 @@ pub(super) fn steered(decision: &mut StepDecision, iteration: u32, id: SteeringI
         return;
     }
     decision.push(match taken {
-        SteeringAcceptance::Yes => Event::SteeringDelivered {
+        SteeringAcceptance::Yes => Event::Steering(SteeringEvent::Delivered {
             id,
             iteration,
             how: Delivery::Live,
-        },
-        SteeringAcceptance::No => Event::CancelRequested {
+        }),
+        SteeringAcceptance::No => Event::Iteration(IterationEvent::CancelRequested {
             iteration,
             reason: CancelReason::Steered,
-        },
+        }),
     });
 }
 
@@ -235,22 +236,22 @@ pub(super) fn pause_file(decision: &mut StepDecision, now_ms: u64, present: bool
         return;
     }
     if present {
-        decision.push(Event::Paused { by: PausedBy::File });
+        decision.push(Event::Time(TimeEvent::Paused { by: PausedBy::File }));
         if decision.state.view.phase.session().is_some() {
             decision.notice(Notice::PauseDuringSession);
         }
         return;
     }
-    decision.push(Event::Unpaused { by: PausedBy::File });
+    decision.push(Event::Time(TimeEvent::Unpaused { by: PausedBy::File }));
     leave_pause(decision, now_ms);
 }
 
 fn resume(decision: &mut StepDecision, now_ms: u64) {
     if decision.state.view.paused_by_user {
-        decision.push(Event::Unpaused { by: PausedBy::User });
+        decision.push(Event::Time(TimeEvent::Unpaused { by: PausedBy::User }));
     }
     if decision.state.view.paused_by_file {
-        decision.push(Event::Unpaused { by: PausedBy::File });
+        decision.push(Event::Time(TimeEvent::Unpaused { by: PausedBy::File }));
     }
     withdraw_stop(decision);
     leave_pause(decision, now_ms);
@@ -260,7 +261,7 @@ fn resume(decision: &mut StepDecision, now_ms: u64) {
 fn withdraw_stop(decision: &mut StepDecision) {
     let asked = decision.state.view.stop.map(|stop| stop.request);
     if asked == Some(StopRequest::AfterIteration) && !decision.state.view.is_over() {
-        decision.push(Event::StopWithdrawn);
+        decision.push(Event::Run(RunEvent::StopWithdrawn));
     }
 }
 
@@ -282,9 +283,9 @@ fn reset_circuit(decision: &mut StepDecision, now_ms: u64) {
         wait: Wait::Cooldown, ..
     } = decision.state.view.phase
     {
-        decision.push(Event::WaitEnded {
+        decision.push(Event::Time(TimeEvent::WaitEnded {
             cause: WaitEnd::RetriedNow,
-        });
+        }));
         settle::next(decision, now_ms);
     }
 }
@@ -300,25 +301,25 @@ fn request_stop(decision: &mut StepDecision, stop: StopRequest, by: RequestedBy)
     if earlier.is_some_and(|earlier| earlier >= stop) {
         return;
     }
-    decision.push(Event::StopRequested { stop, by });
+    decision.push(Event::Run(RunEvent::StopRequested { stop, by }));
     let Some(reason) = settle::requested(&decision.state) else {
         return;
     };
     match decision.state.view.phase.clone() {
         Phase::Waiting { .. } => {
-            decision.push(Event::WaitEnded {
+            decision.push(Event::Time(TimeEvent::WaitEnded {
                 cause: WaitEnd::Stopped,
-            });
+            }));
             decision.stop(reason);
         }
         Phase::Idle | Phase::Paused | Phase::Preparing { .. } => decision.stop(reason),
         // Goals may take long, and can be run again at any time.
         Phase::Verifying { .. } if stop > StopRequest::AfterIteration => decision.stop(reason),
         Phase::Running { iteration, .. } if stop > StopRequest::AfterIteration => {
-            decision.push(Event::CancelRequested {
+            decision.push(Event::Iteration(IterationEvent::CancelRequested {
                 iteration,
                 reason: CancelReason::Stopped,
-            });
+            }));
         }
         // The result of the last iteration is kept, unless the user demands an immediate stop.
         Phase::Settling { .. } if stop == StopRequest::Immediate => decision.stop(reason),

@@ -1,7 +1,7 @@
 //! The limits that the user was told of. A limit that is raised, and one of a new day, is told of again.
 
 use crate::{
-    event::{Event, LimitKind, Limits, NewLimits, Notice, Text, Wait, WaitEnd},
+    event::{Event, LimitKind, Limits, NewLimits, Notice, RunEvent, Text, TimeEvent, Wait, WaitEnd},
     limits::LimitScope,
     run::{Phase, RunView},
 };
@@ -23,12 +23,12 @@ impl Warnings {
                 notice: Notice::LimitNear { limit, task, .. },
             } => self.0.push((*limit, task.clone())),
             // The limits may be others.
-            Event::RunResumed { .. } => self.0.clear(),
-            Event::LimitsChanged { limits } => self.0.retain(|(limit, _)| !changes(limits, *limit)),
-            Event::DayBegan { .. } => self.forget_day(),
-            Event::WaitEnded {
+            Event::Run(RunEvent::Resumed { .. }) => self.0.clear(),
+            Event::Run(RunEvent::LimitsChanged { limits }) => self.0.retain(|(limit, _)| !changes(limits, *limit)),
+            Event::Time(TimeEvent::DayBegan { .. }) => self.forget_day(),
+            Event::Time(TimeEvent::WaitEnded {
                 cause: WaitEnd::RetriedNow,
-            } => {
+            }) => {
                 if let Phase::Waiting {
                     wait: Wait::DayBudget, ..
                 } = view.phase

@@ -1,7 +1,7 @@
 //! The windows of accounts that the user lets runs use in spite of `headroom` and `pace`.
 
 use crate::{
-    event::{Event, Wait, WaitEnd},
+    event::{Event, TimeEvent, Wait, WaitEnd},
     run::{Phase, RunView},
 };
 
@@ -14,9 +14,9 @@ pub struct Windows {
 impl Windows {
     /// Applies an event; `view` is the state before it.
     pub(super) fn apply(&mut self, view: &RunView, event: &Event) {
-        if let Event::WaitEnded {
+        if let Event::Time(TimeEvent::WaitEnded {
             cause: WaitEnd::RetriedNow,
-        } = event
+        }) = event
             && let Phase::Waiting {
                 wait: Wait::Headroom,
                 until_ms,

@@ -6,7 +6,10 @@
 use std::collections::{VecDeque, vec_deque};
 
 use super::RunView;
-use crate::event::{Answered, Ask, AskVerdict, ConfirmedBy, Decider, Event, Record, RuleScope, SteeringId};
+use crate::event::{
+    Answered, Ask, AskEvent, AskVerdict, ConfirmedBy, Decider, Event, GateEvent, IterationEvent, Record, RuleScope,
+    SteeringEvent, SteeringId, TaskEvent,
+};
 
 /// Maximum number of entries. Older ones are in the journal only.
 const ENTRIES: usize = 10_000;
@@ -84,12 +87,12 @@ impl Asks {
     pub fn apply(&mut self, record: &Record, view: &RunView) {
         match &record.event {
             // A question that waits is asked again when its timeout changes.
-            Event::Asked { ask } if self.waiting(ask.number).is_none() => {
+            Event::Ask(AskEvent::Asked { ask }) if self.waiting(ask.number).is_none() => {
                 let end = (!ask.kind.waits()).then_some(AskEnd::Unanswered);
                 let what = AskSubject::Request(ask.clone());
                 self.push(record.at_ms, Some(ask.number), Some(ask.iteration), what, end);
             }
-            Event::Answered { answered } => {
+            Event::Ask(AskEvent::Answered { answered }) => {
                 let end = AskEnd::from_answer(answered);
                 match answered.ask {
                     Some(ask) => self.end(ask, end),
@@ -102,8 +105,8 @@ impl Asks {
                 }
             }
             // No agent is left to get an answer.
-            Event::IterationEnded { .. } => self.leave_open(),
-            Event::TaskBlocked { task, question, .. } => {
+            Event::Iteration(IterationEvent::Ended { .. }) => self.leave_open(),
+            Event::Task(TaskEvent::Blocked { task, question, .. }) => {
                 let number = view.blocks.last().map(|block| block.number);
                 let (task, question) = (task.clone(), question.clone());
                 let what = AskSubject::Block {
@@ -112,10 +115,10 @@ impl Asks {
                 };
                 self.push(record.at_ms, number, None, what, Some(AskEnd::Unanswered));
             }
-            Event::TestsConfirmed {
+            Event::Gate(GateEvent::TestsConfirmed {
                 by: ConfirmedBy::User { at, ask },
                 ..
-            } => {
+            }) => {
                 if let Some(entry) = self.numbered(*ask) {
                     entry.end = Some(AskEnd::Decided {
                         allowed: true,
@@ -125,17 +128,17 @@ impl Asks {
                     });
                 }
             }
-            Event::RulesAdded { ask, scope, rules, .. } => {
+            Event::Ask(AskEvent::RulesAdded { ask, scope, rules, .. }) => {
                 if let Some(entry) = self.numbered(*ask) {
                     entry.rules = Some((*scope, rules.clone()));
                 }
             }
-            Event::SteeringQueued {
+            Event::Steering(SteeringEvent::Queued {
                 id,
                 text,
                 answers: Some(answered),
                 ..
-            } => {
+            }) => {
                 if let Some(entry) = self.numbered(answered.ask) {
                     entry.late = Some((*id, text.clone()));
                 }
@@ -316,11 +319,11 @@ mod tests {
             withdrawn,
             permission_asked(3),
             iteration_ended(3),
-            Event::TaskBlocked {
+            Event::Task(TaskEvent::Blocked {
                 iteration: 3,
                 task: None,
                 question: "Which key?".into(),
-            },
+            }),
         ]);
         let ends: Vec<_> = asks.iter().map(|entry| (entry.number, entry.end.clone())).collect();
         assert!(
@@ -341,12 +344,12 @@ mod tests {
     #[test]
     fn a_list_of_ten_thousand_drops_the_oldest_and_gives_up_the_commands_of_others_before_it_is_large() {
         let long = |number: u32| {
-            let Event::Asked { mut ask } = permission_asked(number) else {
+            let Event::Ask(AskEvent::Asked { mut ask }) = permission_asked(number) else {
                 unreachable!("it asks")
             };
             ask.request.command = Some("x".repeat(30_000));
             ask.until_ms = None;
-            Event::Asked { ask }
+            Event::Ask(AskEvent::Asked { ask })
         };
         let count = u32::try_from(ENTRIES).unwrap() + 5;
         let asks = listed((1..=count).flat_map(|number| [long(number), decided(Some(number), true)]));
@@ -367,7 +370,7 @@ mod tests {
     }
 
     fn asked(ask: Ask) -> Event {
-        Event::Asked { ask: Box::new(ask) }
+        Event::Ask(AskEvent::Asked { ask: Box::new(ask) })
     }
 
     fn asked_by_tool(number: u32, text: &str) -> Event {
@@ -442,10 +445,12 @@ mod tests {
 
     #[test]
     fn changed_tests_that_the_user_accepts_are_an_allowed_request() {
-        let confirmed = |by| Event::TestsConfirmed {
-            iteration: 3,
-            changes: Vec::new().into(),
-            by,
+        let confirmed = |by| {
+            Event::Gate(GateEvent::TestsConfirmed {
+                iteration: 3,
+                changes: Vec::new().into(),
+                by,
+            })
         };
         let by_plan = confirmed(ConfirmedBy::Plan { task: "tests".into() });
         let asks = listed([asked_by_tool(1, "tabs?"), tests_questioned(2), by_plan]);
@@ -469,24 +474,26 @@ mod tests {
     #[test]
     fn rules_and_late_answers_belong_to_the_question_that_they_name() {
         let rules = vec!["Bash(git push *)".to_owned()];
-        let added = Event::RulesAdded {
+        let added = Event::Ask(AskEvent::RulesAdded {
             iteration: 3,
             ask: 1,
             scope: RuleScope::Project,
             rules: rules.clone(),
             over: Vec::new(),
-        };
-        let queued = |id, answers: Option<u32>| Event::SteeringQueued {
-            id: SteeringId(id),
-            kind: SteeringKind::Next,
-            text: format!("message {id}"),
-            answers: answers.map(|ask| {
-                Box::new(AnsweredAsk {
-                    ask,
-                    question: "push?".to_owned(),
-                    at: AT,
-                })
-            }),
+        });
+        let queued = |id, answers: Option<u32>| {
+            Event::Steering(SteeringEvent::Queued {
+                id: SteeringId(id),
+                kind: SteeringKind::Next,
+                text: format!("message {id}"),
+                answers: answers.map(|ask| {
+                    Box::new(AnsweredAsk {
+                        ask,
+                        question: "push?".to_owned(),
+                        at: AT,
+                    })
+                }),
+            })
         };
         let ended = iteration_ended(3);
         let asks = listed([

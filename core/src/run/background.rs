@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{BackgroundProgress, BackgroundResult, Event, Requester};
+use crate::event::{BackgroundEvent, BackgroundProgress, BackgroundResult, Event, IterationEvent, Requester, RunEvent};
 
 /// Maximum number of stored background tasks. Running ones are always stored.
 const KEPT: usize = 50;
@@ -85,13 +85,13 @@ impl Background {
 
     pub(super) fn apply(&mut self, at_ms: u64, event: &Event) {
         match event {
-            Event::IterationStarted { .. } => self.by_agents_now = 0,
-            Event::BackgroundStarted {
+            Event::Iteration(IterationEvent::Started { .. }) => self.by_agents_now = 0,
+            Event::Background(BackgroundEvent::Started {
                 number,
                 by,
                 command,
                 cwd,
-            } => self.start(BackgroundTask {
+            }) => self.start(BackgroundTask {
                 number: *number,
                 by: *by,
                 command: command.clone(),
@@ -102,23 +102,23 @@ impl Background {
                 progress: None,
                 result: None,
             }),
-            Event::BackgroundCancelled { number, by } => {
+            Event::Background(BackgroundEvent::Cancelled { number, by }) => {
                 if let Some(task) = self.task_mut(*number) {
                     task.cancelled_by = Some(*by);
                 }
             }
-            Event::BackgroundProgressed { number, progress } => {
+            Event::Background(BackgroundEvent::Progressed { number, progress }) => {
                 if let Some(task) = self.task_mut(*number) {
                     task.progress = Some(progress.clone());
                 }
             }
-            Event::BackgroundEnded { number, result } => {
+            Event::Background(BackgroundEvent::Ended { number, result }) => {
                 if let Some(task) = self.task_mut(*number) {
                     task.progress = None;
                     task.result = Some(result.clone());
                 }
             }
-            Event::RunStopped { .. } => {
+            Event::Run(RunEvent::Stopped { .. }) => {
                 let alive = self.tasks.iter_mut().filter(|task| task.result.is_none());
                 alive.for_each(|task| task.ends_with_run = true);
             }
@@ -161,16 +161,16 @@ mod tests {
     };
 
     fn started(number: u32) -> Event {
-        Event::BackgroundStarted {
+        Event::Background(BackgroundEvent::Started {
             number,
             by: Requester::User,
             command: format!("make {number}"),
             cwd: "/project".into(),
-        }
+        })
     }
 
     fn ended(number: u32) -> Event {
-        Event::BackgroundEnded {
+        Event::Background(BackgroundEvent::Ended {
             number,
             result: BackgroundResult {
                 end: BackgroundEnd::Exited {
@@ -180,7 +180,7 @@ mod tests {
                 output_bytes: 0,
                 tail: "".into(),
             },
-        }
+        })
     }
 
     #[test]
@@ -211,7 +211,7 @@ mod tests {
     fn the_tasks_of_agents_are_counted_for_their_iteration_and_for_the_run() {
         let by_agent = |number| {
             let mut event = started(number);
-            if let Event::BackgroundStarted { by, .. } = &mut event {
+            if let Event::Background(BackgroundEvent::Started { by, .. }) = &mut event {
                 *by = Requester::Agent;
             }
             event

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{AgentCall, AskKind, Event};
+use crate::event::{AgentCall, AgentEvent, AskEvent, AskKind, Event, IterationEvent};
 
 /// Maximum number of proposed tasks that are stored. All of them are counted.
 const PROPOSED: usize = 100;
@@ -36,12 +36,12 @@ pub struct ProposedTask {
 impl Calls {
     pub(super) fn apply(&mut self, event: &Event) {
         match event {
-            Event::IterationStarted { .. } => {
+            Event::Iteration(IterationEvent::Started { .. }) => {
                 self.count_now = 0;
                 self.progress = None;
             }
-            Event::Asked { ask } if ask.kind == AskKind::Ticket => self.count(),
-            Event::AgentCalled { iteration, call } => {
+            Event::Ask(AskEvent::Asked { ask }) if ask.kind == AskKind::Ticket => self.count(),
+            Event::Agent(AgentEvent::Called { iteration, call }) => {
                 self.count();
                 match call {
                     AgentCall::Noted { note } => self.progress = Some(note.to_string()),
@@ -80,7 +80,7 @@ mod tests {
     use crate::testing::iteration_started;
 
     fn called(iteration: u32, call: AgentCall) -> Event {
-        Event::AgentCalled { iteration, call }
+        Event::Agent(AgentEvent::Called { iteration, call })
     }
 
     fn noted(note: &str) -> Event {

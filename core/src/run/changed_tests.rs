@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Recent;
-use crate::event::{AgentCall, ConfirmedBy, Event, GuardedChange};
+use crate::event::{AgentCall, AgentEvent, ConfirmedBy, Event, GateEvent, GuardedChange};
 
 const CONFIRMED: usize = 100;
 
@@ -32,15 +32,15 @@ pub struct ConfirmedTests {
 impl ChangedTests {
     pub(super) fn apply(&mut self, event: &Event) {
         match event {
-            Event::AgentStated {
+            Event::Agent(AgentEvent::Stated {
                 tests_changed: Some(why),
                 ..
-            } => self.why = Some(why.clone()),
-            Event::AgentCalled {
+            }) => self.why = Some(why.clone()),
+            Event::Agent(AgentEvent::Called {
                 call: AgentCall::TestsChanged { why },
                 ..
-            } => self.why = Some(why.to_string()),
-            Event::TestsConfirmed { iteration, changes, by } => {
+            }) => self.why = Some(why.to_string()),
+            Event::Gate(GateEvent::TestsConfirmed { iteration, changes, by }) => {
                 self.close();
                 self.confirmed.push(ConfirmedTests {
                     iteration: *iteration,

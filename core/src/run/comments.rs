@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::event::{
-    AgentCall, CommentAnswer, CommentAuthor, CommentPlace, Event, LinesState, Missing, PlacedComment, SteeringId, clip,
+    AgentCall, AgentEvent, CommentAnswer, CommentAuthor, CommentEvent, CommentPlace, Event, LinesState, Missing,
+    PlacedComment, SteeringEvent, SteeringId, clip,
 };
 
 /// Maximum size of a comment in a reason, in bytes.
@@ -145,12 +146,12 @@ impl Comments {
     /// Applies an event; `is_work` tells whether the agent is the author of the work, whose answers count.
     pub(super) fn apply(&mut self, is_work: bool, event: &Event) {
         match event {
-            Event::CommentWritten {
+            Event::Comment(CommentEvent::Written {
                 comment,
                 by,
                 place,
                 text,
-            } => {
+            }) => {
                 self.written = *comment;
                 self.list.push(Comment {
                     number: *comment,
@@ -167,18 +168,18 @@ impl Comments {
                     resolved: false,
                 });
             }
-            Event::CommentEdited { comment, text } => {
+            Event::Comment(CommentEvent::Edited { comment, text }) => {
                 if let Some(known) = self.numbered_mut(*comment) {
                     known.text.clone_from(text);
                 }
             }
-            Event::CommentWithdrawn { comment } => self.list.retain(|known| known.number != *comment),
-            Event::CommentResolved { comment } => {
+            Event::Comment(CommentEvent::Withdrawn { comment }) => self.list.retain(|known| known.number != *comment),
+            Event::Comment(CommentEvent::Resolved { comment }) => {
                 if let Some(known) = self.numbered_mut(*comment) {
                     known.resolved = true;
                 }
             }
-            Event::CommentsSent { message, comments } => {
+            Event::Comment(CommentEvent::Sent { message, comments }) => {
                 for known in &mut self.list {
                     if comments.contains(&known.number) {
                         known.message = Some(*message);
@@ -187,27 +188,27 @@ impl Comments {
                 }
             }
             // A message that no agent has seen gives its comments back.
-            Event::SteeringWithdrawn { id } => {
+            Event::Steering(SteeringEvent::Withdrawn { id }) => {
                 for known in &mut self.list {
                     if known.message == Some(*id) {
                         (known.message, known.changed_in) = (None, None);
                     }
                 }
             }
-            Event::CommentsPlaced { iteration, places } => {
+            Event::Comment(CommentEvent::Placed { iteration, places }) => {
                 for placed in places {
                     if let Some(known) = self.numbered_mut(placed.comment) {
                         known.put(*iteration, placed);
                     }
                 }
             }
-            Event::AgentCalled {
+            Event::Agent(AgentEvent::Called {
                 iteration,
                 call: AgentCall::CommentAnswered { answer },
-            } if is_work => self.answer(*iteration, answer),
-            Event::AgentStated {
+            }) if is_work => self.answer(*iteration, answer),
+            Event::Agent(AgentEvent::Stated {
                 iteration, comments, ..
-            } if is_work => comments.iter().for_each(|answer| self.answer(*iteration, answer)),
+            }) if is_work => comments.iter().for_each(|answer| self.answer(*iteration, answer)),
             _ => {}
         }
     }
@@ -294,19 +295,19 @@ mod tests {
             line: 3,
             ..CommentPlace::default()
         };
-        Event::CommentWritten {
+        Event::Comment(CommentEvent::Written {
             comment,
             by: CommentAuthor::User,
             place: Box::new(place),
             text: text.to_owned(),
-        }
+        })
     }
 
     fn sent(message: u32, comment: u32) -> Event {
-        Event::CommentsSent {
+        Event::Comment(CommentEvent::Sent {
             message: SteeringId(message),
             comments: vec![comment].into(),
-        }
+        })
     }
 
     /// The agent's reasons for leaving the lines of comment 1 as they are, called or stated.
@@ -315,11 +316,11 @@ mod tests {
             comment: 1,
             reason: "it is right".into(),
         };
-        let called = Event::AgentCalled {
+        let called = Event::Agent(AgentEvent::Called {
             iteration: 4,
             call: AgentCall::CommentAnswered { answer: answer.clone() },
-        };
-        let stated = Event::AgentStated {
+        });
+        let stated = Event::Agent(AgentEvent::Stated {
             iteration: 4,
             claims: Vec::new(),
             blocked: None,
@@ -329,7 +330,7 @@ mod tests {
             review: None,
             tests_changed: None,
             comments: vec![answer],
-        };
+        });
         [called, stated]
     }
 
@@ -366,7 +367,10 @@ mod tests {
     #[test]
     fn comments_that_are_all_withdrawn_were_written_all_the_same() {
         assert!(after(&[]).is_empty());
-        let comments = after(&[written(1, "name it"), Event::CommentWithdrawn { comment: 1 }]);
+        let comments = after(&[
+            written(1, "name it"),
+            Event::Comment(CommentEvent::Withdrawn { comment: 1 }),
+        ]);
         assert!(
             comments.list.is_empty() && !comments.is_empty(),
             "the next one is number 2"

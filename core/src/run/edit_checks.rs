@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::Event;
+use crate::event::{Event, GateEvent, IterationEvent};
 
 /// Checks of the goals with `on_edit`.
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
@@ -20,8 +20,8 @@ pub struct EditChecks {
 impl EditChecks {
     pub(super) fn apply(&mut self, event: &Event) {
         match event {
-            Event::IterationStarted { .. } => self.count_now = 0,
-            Event::EditsChecked { results, .. } => {
+            Event::Iteration(IterationEvent::Started { .. }) => self.count_now = 0,
+            Event::Gate(GateEvent::EditsChecked { results, .. }) => {
                 self.count += 1;
                 self.count_now += 1;
                 self.failed += u32::from(results.iter().any(|result| !result.passed));
@@ -39,17 +39,17 @@ mod tests {
     /// A check whose goals exit with these codes.
     fn checked(codes: &[i32]) -> Event {
         let results = codes.iter().map(|code| {
-            let Event::GoalChecked { result, .. } = goal_checked(1, "tests", *code, "") else {
+            let Event::Gate(GateEvent::GoalChecked { result, .. }) = goal_checked(1, "tests", *code, "") else {
                 unreachable!("a goal was checked")
             };
             result
         });
-        Event::EditsChecked {
+        Event::Gate(GateEvent::EditsChecked {
             iteration: 1,
             results: results.collect(),
             news: Vec::new(),
             live: false,
-        }
+        })
     }
 
     #[test]

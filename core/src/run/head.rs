@@ -1,6 +1,6 @@
 //! The place of HEAD, as notices and checkpoints tell of it.
 
-use crate::event::{Checkpoint, Event, HeadPlace, Notice};
+use crate::event::{Checkpoint, Event, HeadPlace, IterationEvent, Notice};
 
 /// Returns where HEAD is after `event`; `None` if it is on the branch that the run began with.
 pub(super) fn after(known: Option<Box<HeadPlace>>, event: &Event) -> Option<Box<HeadPlace>> {
@@ -9,10 +9,10 @@ pub(super) fn after(known: Option<Box<HeadPlace>>, event: &Event) -> Option<Box<
             notice: Notice::HeadPlaced { place },
         } => (!place.is_as_begun()).then(|| place.clone()),
         // Commits on no branch are told once; those that follow are on none either.
-        Event::IterationSettled {
+        Event::Iteration(IterationEvent::Settled {
             checkpoint: Some(Checkpoint { head: Some(head), .. }),
             ..
-        } => known.map(|mut place| {
+        }) => known.map(|mut place| {
             if place.branch.is_none() && place.tip.is_some() {
                 place.tip = Some(head.into());
             }

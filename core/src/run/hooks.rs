@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Event, Hook, Text};
+use crate::event::{Event, Hook, HookEvent, Text};
 
 /// The hooks that were started, and those that still run.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -30,13 +30,13 @@ pub struct RunningHook {
 impl HookRuns {
     pub(super) fn apply(&mut self, event: &Event) {
         match event {
-            Event::HookStarted {
+            Event::Hook(HookEvent::Started {
                 number,
                 hook,
                 iteration,
                 task,
                 ..
-            } => {
+            }) => {
                 self.started = *number;
                 self.running.push(RunningHook {
                     number: *number,
@@ -45,7 +45,7 @@ impl HookRuns {
                     task: task.clone(),
                 });
             }
-            Event::HookEnded { number, .. } => self.running.retain(|running| running.number != *number),
+            Event::Hook(HookEvent::Ended { number, .. }) => self.running.retain(|running| running.number != *number),
             _ => {}
         }
     }

@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::Recent;
-use crate::event::{AgentSignal, BreakerCause, BreakerState, Event, Notice, Wait, WaitCause};
+use crate::event::{
+    AgentEvent, AgentSignal, BreakerCause, BreakerState, Event, Notice, TimeEvent, Wait, WaitCause, WorkerEvent,
+};
 use crate::json::ReadJson;
 
 const WAITS: usize = 1_000;
@@ -26,14 +28,14 @@ impl Incidents {
     /// Applies an event during or after `iteration`.
     pub(super) fn apply(&mut self, at_ms: u64, iteration: u32, event: &Event) {
         match event {
-            Event::WaitStarted { wait, why, .. } => self.waits.push(Waited {
+            Event::Time(TimeEvent::WaitStarted { wait, why, .. }) => self.waits.push(Waited {
                 kind: *wait,
                 why: why.clone(),
                 iteration,
                 from_ms: at_ms,
                 duration_ms: None,
             }),
-            Event::WaitEnded { .. } => {
+            Event::Time(TimeEvent::WaitEnded { .. }) => {
                 if let Some(wait) = self.waits.last_mut() {
                     wait.duration_ms = Some(at_ms.saturating_sub(wait.from_ms));
                 }
@@ -43,20 +45,22 @@ impl Incidents {
                 to: *to,
                 why: why.clone(),
             }),
-            Event::AdapterLimited { adapter, until_ms } => self.troubles.push(Trouble::AdapterLimited {
-                iteration,
-                adapter: adapter.clone(),
-                at_ms,
-                until_ms: *until_ms,
-            }),
-            Event::AgentReported {
+            Event::Worker(WorkerEvent::AdapterLimited { adapter, until_ms }) => {
+                self.troubles.push(Trouble::AdapterLimited {
+                    iteration,
+                    adapter: adapter.clone(),
+                    at_ms,
+                    until_ms: *until_ms,
+                })
+            }
+            Event::Agent(AgentEvent::Reported {
                 iteration,
                 signal:
                     AgentSignal::PermissionAsked {
                         text, allowed: false, ..
                     }
                     | AgentSignal::QuestionAsked { text, .. },
-            } => self.asked.push(ChannelQuestion {
+            }) => self.asked.push(ChannelQuestion {
                 iteration: *iteration,
                 text: text.clone(),
             }),
@@ -135,16 +139,18 @@ mod tests {
 
     #[test]
     fn a_wait_is_listed_with_its_duration_once_it_has_ended() {
-        let started = |wait| Event::WaitStarted {
-            wait,
-            until_ms: 9_000,
-            attempt: 1,
-            why: WaitCause::CallsUsedUp,
+        let started = |wait| {
+            Event::Time(TimeEvent::WaitStarted {
+                wait,
+                until_ms: 9_000,
+                attempt: 1,
+                why: WaitCause::CallsUsedUp,
+            })
         };
         let cause = WaitEnd::Elapsed;
         let incidents = after([
             (1_000, started(Wait::CallBudget)),
-            (1_700, Event::WaitEnded { cause }),
+            (1_700, Event::Time(TimeEvent::WaitEnded { cause })),
             (2_000, started(Wait::Backoff)),
         ]);
         let listed: Vec<_> = incidents
@@ -165,10 +171,10 @@ mod tests {
             to: BreakerState::HalfOpen,
             why: why.clone(),
         };
-        let limited = Event::AdapterLimited {
+        let limited = Event::Worker(WorkerEvent::AdapterLimited {
             adapter: "codex".to_owned(),
             until_ms: 9_000,
-        };
+        });
         let incidents = after([(1_000, moved), (2_000, limited)]);
         let expected = [
             Trouble::BreakerMoved {
@@ -198,7 +204,8 @@ mod tests {
             text: "Which key?".to_owned(),
         };
         let signals = [asked("ls", true), asked("rm", false), question];
-        let incidents = after(signals.map(|signal| (1_000, Event::AgentReported { iteration: 2, signal })));
+        let incidents =
+            after(signals.map(|signal| (1_000, Event::Agent(AgentEvent::Reported { iteration: 2, signal }))));
         let listed: Vec<_> = incidents
             .asked
             .iter()

@@ -134,12 +134,12 @@ pub struct Assessment {
 mod tests {
     use super::*;
     use crate::{
-        event::{Event, Findings, GuardedChange, GuardedChangeKind, Mutant, MutantOutcome, MutantTarget},
+        event::{Event, Findings, GateEvent, GuardedChange, GuardedChangeKind, Mutant, MutantOutcome, MutantTarget},
         testing::goal_checked,
     };
 
     fn goal(output: &str) -> GoalResult {
-        let Event::GoalChecked { result, .. } = goal_checked(1, "tests", 1, output) else {
+        let Event::Gate(GateEvent::GoalChecked { result, .. }) = goal_checked(1, "tests", 1, output) else {
             unreachable!("a goal was checked")
         };
         result

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{Assessment, Iteration, Recent, Shared, Work, breaker};
-use crate::event::{AgentSignal, CancelReason, Event, Outcome};
+use crate::event::{
+    AgentEvent, AgentSignal, CancelReason, ClaimEvent, Event, GateEvent, IterationEvent, Outcome, PlanEvent,
+    ReviewEvent, RunEvent, TaskEvent,
+};
 
 /// Number of stored iterations.
 const ROWS: usize = 10_000;
@@ -37,7 +40,7 @@ pub struct Iterations {
 impl Iterations {
     pub(super) fn apply(&mut self, at_ms: u64, event: &Event) {
         match event {
-            Event::IterationStarted {
+            Event::Iteration(IterationEvent::Started {
                 iteration,
                 adapter,
                 model,
@@ -46,7 +49,7 @@ impl Iterations {
                 checkpoint,
                 role,
                 ..
-            } => self.start(Iteration {
+            }) => self.start(Iteration {
                 number: *iteration,
                 role: *role,
                 adapter: adapter.clone(),
@@ -57,10 +60,10 @@ impl Iterations {
                 before: checkpoint.clone(),
                 ..Iteration::default()
             }),
-            Event::AgentReported {
+            Event::Agent(AgentEvent::Reported {
                 iteration,
                 signal: AgentSignal::Usage { usage },
-            } => {
+            }) => {
                 if let Some(found) = self.numbered_mut(*iteration) {
                     found.usage = found.usage.plus(*usage);
                     let task = found.worked_on();
@@ -69,21 +72,21 @@ impl Iterations {
                     }
                 }
             }
-            Event::AgentReported {
+            Event::Agent(AgentEvent::Reported {
                 iteration,
                 signal: AgentSignal::Opened { model: Some(model), .. },
-            } => {
+            }) => {
                 if let Some(found) = self.numbered_mut(*iteration) {
                     found.model_named = Some(model.clone());
                 }
             }
-            Event::IterationEnded {
+            Event::Iteration(IterationEvent::Ended {
                 iteration,
                 outcome,
                 duration_ms,
                 output_bytes,
                 ..
-            } => {
+            }) => {
                 if self.latest().is_none_or(|latest| latest.role.is_work()) {
                     self.count(outcome);
                 }
@@ -100,7 +103,7 @@ impl Iterations {
                     }
                 }
             }
-            Event::IterationSettled {
+            Event::Iteration(IterationEvent::Settled {
                 iteration,
                 checkpoint,
                 changes,
@@ -109,7 +112,7 @@ impl Iterations {
                 committed,
                 elsewhere,
                 ..
-            } => {
+            }) => {
                 if let Some(found) = self.numbered_mut(*iteration) {
                     found.undone = *undone;
                     found.committed.clone_from(committed);
@@ -119,56 +122,66 @@ impl Iterations {
                     found.progress = *progress;
                 }
             }
-            Event::PlanEdited {
+            Event::Plan(PlanEvent::Edited {
                 iteration,
                 vanished,
                 added,
-            } => {
+            }) => {
                 if let Some(found) = self.numbered_mut(*iteration) {
                     // Both the agent and a goal that runs afterwards may edit the plan.
                     found.vanished.extend(vanished.iter().cloned());
                     found.added.extend(added.iter().cloned());
                 }
             }
-            Event::TaskBlocked {
+            Event::Task(TaskEvent::Blocked {
                 iteration, question, ..
-            } => {
+            }) => {
                 if let Some(found) = self.numbered_mut(*iteration) {
                     found.question = Some(question.to_string());
                 }
             }
-            Event::AgentStated {
+            Event::Agent(AgentEvent::Stated {
                 iteration,
                 status: Some(status),
                 ..
-            } => self.assessment_mut(*iteration).status = Some(status.clone()),
-            Event::ClaimMade { iteration, claim } => self.assessment_mut(*iteration).claims.push(*claim),
-            Event::CompletionDenied { iteration, why } => self.assessment_mut(*iteration).denied = Some(why.clone()),
-            Event::VerificationStarted { iteration, .. } => {
+            }) => self.assessment_mut(*iteration).status = Some(status.clone()),
+            Event::Claim(ClaimEvent::Made { iteration, claim }) => self.assessment_mut(*iteration).claims.push(*claim),
+            Event::Claim(ClaimEvent::Denied { iteration, why }) => {
+                self.assessment_mut(*iteration).denied = Some(why.clone())
+            }
+            Event::Gate(GateEvent::VerificationStarted { iteration, .. }) => {
                 let assessment = self.assessment_mut(*iteration);
                 assessment.goals.clear();
                 assessment.trial = None;
                 assessment.mutants.clear();
             }
-            Event::TrialMade { iteration, trial } => self.assessment_mut(*iteration).trial = Some(trial.clone()),
-            Event::MutantsTried { iteration, mutants } => self.assessment_mut(*iteration).mutants = mutants.to_vec(),
-            Event::GoalChecked { iteration, result } => self.assessment_mut(*iteration).goals.push(result.clone()),
-            Event::ClaimJudged {
+            Event::Gate(GateEvent::TrialMade { iteration, trial }) => {
+                self.assessment_mut(*iteration).trial = Some(trial.clone())
+            }
+            Event::Gate(GateEvent::MutantsTried { iteration, mutants }) => {
+                self.assessment_mut(*iteration).mutants = mutants.to_vec()
+            }
+            Event::Gate(GateEvent::GoalChecked { iteration, result }) => {
+                self.assessment_mut(*iteration).goals.push(result.clone())
+            }
+            Event::Claim(ClaimEvent::Judged {
                 iteration,
                 confidence,
                 parts,
-            } => {
+            }) => {
                 let assessment = self.assessment_mut(*iteration);
                 assessment.confidence = Some(*confidence);
                 assessment.confidence_parts = parts.to_vec();
             }
-            Event::ReviewConcluded { iteration, result } => {
+            Event::Review(ReviewEvent::Concluded { iteration, result }) => {
                 if let Some(found) = self.numbered_mut(*iteration) {
                     found.review = Some(result.clone());
                 }
             }
-            Event::ClaimRefused { iteration, reasons } => self.assessment_mut(*iteration).refused = reasons.to_vec(),
-            Event::RunReopened { .. } => self.failures = 0,
+            Event::Claim(ClaimEvent::Refused { iteration, reasons }) => {
+                self.assessment_mut(*iteration).refused = reasons.to_vec()
+            }
+            Event::Run(RunEvent::Reopened { .. }) => self.failures = 0,
             _ => {}
         }
     }
@@ -302,7 +315,7 @@ mod tests {
 
     fn failed(iteration: u32, kind: ProblemKind) -> Event {
         let mut ended = iteration_ended(iteration);
-        let Event::IterationEnded { outcome, .. } = &mut ended else {
+        let Event::Iteration(IterationEvent::Ended { outcome, .. }) = &mut ended else {
             unreachable!("it ends")
         };
         *outcome = Outcome::Failed {
@@ -312,16 +325,16 @@ mod tests {
     }
 
     fn refused(iteration: u32, why: Missing) -> Event {
-        Event::ClaimRefused {
+        Event::Claim(ClaimEvent::Refused {
             iteration,
             reasons: vec![why].into(),
-        }
+        })
     }
 
     #[test]
     fn a_row_tells_how_its_iteration_was_started() {
         let mut event = iteration_started(4, Some("a"), Some(checkpoint("before")));
-        let Event::IterationStarted { model, resume, .. } = &mut event else {
+        let Event::Iteration(IterationEvent::Started { model, resume, .. }) = &mut event else {
             unreachable!("it starts")
         };
         *model = Some("haiku".to_owned());
@@ -337,15 +350,15 @@ mod tests {
 
     #[test]
     fn the_model_that_the_agent_names_is_shown_before_the_requested_one() {
-        let named = Event::AgentReported {
+        let named = Event::Agent(AgentEvent::Reported {
             iteration: 1,
             signal: AgentSignal::Opened {
                 session: None,
                 model: Some("haiku-4.5".to_owned()),
             },
-        };
+        });
         let mut event = started(1);
-        if let Event::IterationStarted { model, .. } = &mut event {
+        if let Event::Iteration(IterationEvent::Started { model, .. }) = &mut event {
             *model = Some("haiku".to_owned());
         }
         let iterations = after([event, started(2), named]);
@@ -367,7 +380,7 @@ mod tests {
             files: 3,
             ..Changes::default()
         });
-        let settled = Event::IterationSettled {
+        let settled = Event::Iteration(IterationEvent::Settled {
             iteration: 1,
             checkpoint: Some(checkpoint("after")),
             changes,
@@ -376,17 +389,19 @@ mod tests {
             undone: true,
             committed: committed.clone(),
             elsewhere: elsewhere.clone(),
+        });
+        let edited = |vanished: &str, added: &str| {
+            Event::Plan(PlanEvent::Edited {
+                iteration: 1,
+                vanished: vec![vanished.to_owned()],
+                added: vec![added.to_owned()],
+            })
         };
-        let edited = |vanished: &str, added: &str| Event::PlanEdited {
-            iteration: 1,
-            vanished: vec![vanished.to_owned()],
-            added: vec![added.to_owned()],
-        };
-        let blocked = Event::TaskBlocked {
+        let blocked = Event::Task(TaskEvent::Blocked {
             iteration: 1,
             task: None,
             question: "Which key?".into(),
-        };
+        });
         let by_goal = edited("c", "d");
         let iterations = after([started(1), started(2), settled, edited("a", "b"), by_goal, blocked]);
         let left = row(&iterations, 1);
@@ -420,7 +435,7 @@ mod tests {
     #[test]
     fn a_row_tells_what_was_claimed_and_found() {
         let status = AgentStatus::from(BTreeMap::from([("STATUS".to_owned(), "DONE".to_owned())]));
-        let stated = Event::AgentStated {
+        let stated = Event::Agent(AgentEvent::Stated {
             iteration: 1,
             claims: Vec::new(),
             blocked: None,
@@ -430,25 +445,25 @@ mod tests {
             review: None,
             tests_changed: None,
             comments: Vec::new(),
-        };
+        });
         let why = Denial::NotDone { why: "no docs".into() };
-        let denied = Event::CompletionDenied {
+        let denied = Event::Claim(ClaimEvent::Denied {
             iteration: 1,
             why: why.clone(),
-        };
+        });
         let parts = vec![ConfidencePart {
             evidence: Evidence::GoalsPassed,
             points: 40,
         }];
-        let judged = Event::ClaimJudged {
+        let judged = Event::Claim(ClaimEvent::Judged {
             iteration: 1,
             confidence: 40,
             parts: parts.clone().into(),
-        };
-        let concluded = Event::ReviewConcluded {
+        });
+        let concluded = Event::Review(ReviewEvent::Concluded {
             iteration: 2,
             result: ReviewResult::Approved,
-        };
+        });
         let iterations = after([started(1), started(2), stated, denied, judged, concluded]);
         let look = &row(&iterations, 1).look;
         assert_eq!((&look.status, &look.denied), (&Some(status), &Some(why)));
@@ -464,7 +479,7 @@ mod tests {
         follow(&mut iterations, [iteration_ended(3)]);
         assert_eq!(iterations.failures, 0);
         let by = RequestedBy::User;
-        let reopened = Event::RunReopened { by, continued: true };
+        let reopened = Event::Run(RunEvent::Reopened { by, continued: true });
         follow(&mut iterations, [failed(4, ProblemKind::Network), reopened]);
         assert_eq!(iterations.failures, 0);
     }
@@ -509,11 +524,11 @@ mod tests {
 
     #[test]
     fn the_lists_of_all_but_the_newest_thousand_rows_are_dropped() {
-        let edited = Event::PlanEdited {
+        let edited = Event::Plan(PlanEvent::Edited {
             iteration: 1,
             vanished: vec!["a".to_owned()],
             added: Vec::new(),
-        };
+        });
         let mut iterations = after([started(1), edited, refused(1, Missing::GoalsNotRun)]);
         follow(&mut iterations, (2..=1_000).map(started));
         assert_eq!(row(&iterations, 1).vanished, ["a"]);

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Block, Recent};
 use crate::event::{
-    Answered, Ask, AskKind, AskVerdict, CancelReason, Decider, Event, Outcome, PermissionMode, PermissionRequest,
-    Question, RememberedRule, RuleScope, RunId,
+    Answered, Ask, AskEvent, AskKind, AskVerdict, CancelReason, Decider, Event, GateEvent, IterationEvent, Outcome,
+    PermissionMode, PermissionRequest, Question, RememberedRule, RuleScope, RunEvent, RunId,
 };
 
 const ANSWERED: usize = 2_000;
@@ -157,13 +157,13 @@ pub struct DeniedThing {
 impl Permissions {
     pub(super) fn apply(&mut self, at_ms: u64, event: &Event) {
         match event {
-            Event::RunStarted { settings, .. } | Event::RunResumed { settings, .. } => {
+            Event::Run(RunEvent::Started { settings, .. }) | Event::Run(RunEvent::Resumed { settings, .. }) => {
                 self.recall(&settings.remembered);
                 self.mode = None;
             }
-            Event::PermissionModeChanged { mode } => self.mode = Some(*mode),
-            Event::RuleForgotten { rule } => self.rules.retain(|known| known.rule != *rule),
-            Event::IterationStarted { .. } => {
+            Event::Ask(AskEvent::PermissionModeChanged { mode }) => self.mode = Some(*mode),
+            Event::Ask(AskEvent::RuleForgotten { rule }) => self.rules.retain(|known| known.rule != *rule),
+            Event::Iteration(IterationEvent::Started { .. }) => {
                 self.pending.clear();
                 // Questions in words are still useful to the agent of a later iteration.
                 self.unanswered.retain(|ask| !ask.kind.waits());
@@ -173,7 +173,7 @@ impl Permissions {
                 self.waiting_since_ms = None;
             }
             // No agent is left to get an answer.
-            Event::IterationEnded { outcome, .. } => {
+            Event::Iteration(IterationEvent::Ended { outcome, .. }) => {
                 self.unanswered.append(&mut self.pending);
                 self.end_wait(at_ms);
                 let reason = CancelReason::Denied;
@@ -181,15 +181,15 @@ impl Permissions {
                     self.denied_in_a_row = 0;
                 }
             }
-            Event::Asked { ask } => self.ask(at_ms, ask),
-            Event::TestsConfirmed { .. } => self.unanswered.retain(|ask| !ask.is_about_tests()),
-            Event::RulesAdded {
+            Event::Ask(AskEvent::Asked { ask }) => self.ask(at_ms, ask),
+            Event::Gate(GateEvent::TestsConfirmed { .. }) => self.unanswered.retain(|ask| !ask.is_about_tests()),
+            Event::Ask(AskEvent::RulesAdded {
                 ask,
                 scope,
                 rules,
                 over,
                 ..
-            } => self.rules.extend(rules.iter().map(|rule| AddedRule {
+            }) => self.rules.extend(rules.iter().map(|rule| AddedRule {
                 rule: rule.clone(),
                 over: over.clone(),
                 scope: *scope,
@@ -197,7 +197,7 @@ impl Permissions {
                 ask: *ask,
                 at_ms,
             })),
-            Event::Answered { answered } => self.answer(at_ms, answered),
+            Event::Ask(AskEvent::Answered { answered }) => self.answer(at_ms, answered),
             _ => {}
         }
     }

@@ -2,7 +2,10 @@
 
 use super::*;
 use crate::{
-    event::{AnswerPlace, Ask, ConfirmedBy, Decider, Event, GuardedChange, GuardedChangeKind, Question, TestsChange},
+    event::{
+        AnswerPlace, Ask, AskEvent, ConfirmedBy, Decider, Event, GateEvent, GuardedChange, GuardedChangeKind, Question,
+        TestsChange,
+    },
     testing::{
         iteration_ended, iteration_started, permission_asked, permission_decided, question_answered, question_asked,
     },
@@ -30,7 +33,7 @@ fn asked_by_tool(number: u32) -> Event {
 }
 
 fn asked(ask: Ask) -> Event {
-    Event::Asked { ask: Box::new(ask) }
+    Event::Ask(AskEvent::Asked { ask: Box::new(ask) })
 }
 
 fn tests_questioned(number: u32) -> Event {
@@ -57,7 +60,7 @@ fn answered(ask: u32, answers: &[&str], by: Decider) -> Event {
 
 fn denied(tool: &str, title: &str) -> Event {
     let mut event = permission_decided(None, false, USER, None);
-    if let Event::Answered { answered } = &mut event {
+    if let Event::Ask(AskEvent::Answered { answered }) = &mut event {
         (answered.tool, answered.title) = (tool.to_owned(), title.to_owned());
     }
     event
@@ -111,14 +114,14 @@ fn a_later_question_about_tests_replaces_the_earlier_one_and_no_other() {
     let mut permissions = after([asked_by_tool(1), tests_questioned(2), tests_questioned(3)]);
     assert_eq!((permissions.asked, numbers(&permissions.unanswered)), (3, vec![1, 3]));
     assert_eq!(permissions.about_tests().map(|ask| ask.number), Some(3));
-    let confirmed = Event::TestsConfirmed {
+    let confirmed = Event::Gate(GateEvent::TestsConfirmed {
         iteration: 3,
         changes: Vec::new().into(),
         by: ConfirmedBy::User {
             at: AnswerPlace::Page,
             ask: 3,
         },
-    };
+    });
     follow(&mut permissions, [confirmed]);
     assert_eq!(numbers(&permissions.unanswered), [1]);
     assert_eq!(permissions.about_tests(), None);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Event, Notice};
+use crate::event::{Event, Notice, RunEvent};
 
 /// The sandbox of a run's agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,7 +19,7 @@ impl SandboxState {
     /// The sandbox as far as it is known after `event`.
     pub(super) fn after(known: Option<Self>, event: &Event) -> Option<Self> {
         let said = match event {
-            Event::RunStarted { .. } | Event::RunResumed { .. } => return None,
+            Event::Run(RunEvent::Started { .. }) | Event::Run(RunEvent::Resumed { .. }) => return None,
             Event::Noticed { notice } => match notice {
                 Notice::SandboxOn { .. } => SandboxState::On,
                 Notice::SandboxStrict { .. } => SandboxState::Strict,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{AgentSignal, Day, DayLimits, Event, Spent, Usage, Wait, WaitEnd};
+use crate::event::{AgentEvent, AgentSignal, Day, DayLimits, Event, RunEvent, Spent, TimeEvent, Usage, Wait, WaitEnd};
 
 use super::Phase;
 
@@ -27,18 +27,18 @@ impl Spending {
     /// Applies an event; `phase` is the phase before it.
     pub(super) fn apply(&mut self, at_ms: u64, phase: &Phase, limits: &DayLimits, event: &Event) {
         match event {
-            Event::RunStarted { earlier_spending, .. } => self.quarters.clone_from(earlier_spending),
-            Event::AgentReported {
+            Event::Run(RunEvent::Started { earlier_spending, .. }) => self.quarters.clone_from(earlier_spending),
+            Event::Agent(AgentEvent::Reported {
                 signal: AgentSignal::Usage { usage },
                 ..
-            } => self.spend(at_ms, *usage),
-            Event::DayBegan { day } => {
+            }) => self.spend(at_ms, *usage),
+            Event::Time(TimeEvent::DayBegan { day }) => {
                 self.day = Some(*day);
                 self.extra = 0;
             }
-            Event::WaitEnded {
+            Event::Time(TimeEvent::WaitEnded {
                 cause: WaitEnd::RetriedNow,
-            } => {
+            }) => {
                 if let Phase::Waiting {
                     wait: Wait::DayBudget, ..
                 } = phase

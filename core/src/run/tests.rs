@@ -1,10 +1,11 @@
 use super::*;
 use crate::event::{
-    AgentSignal, Ask, BreakerCause, BreakerState, CancelReason, Changes, Checkpoint, Claim, ConfidencePart,
-    ConfirmedBy, Day, Delivery, Denial, Elsewhere, Event, Evidence, Exit, Flaky, Goal, GoalFailure, GoalResult, Hint,
-    IterationCommit, Level, Missing, Notice, Outcome, PausedBy, PlanChange, PlanSnapshot, PlanTask, Problem,
-    ProblemKind, Proof, Record, RequestedBy, Role, RunId, SessionId, Settings, Spent, SteeringId, SteeringKind,
-    StopReason, StopRequest, TestCounts, TestsChange, Totals, Trial, Usage, Wait, WaitCause, WaitEnd,
+    AgentEvent, AgentSignal, Ask, AskEvent, BreakerCause, BreakerState, CancelReason, Changes, Checkpoint, Claim,
+    ClaimEvent, ConfidencePart, ConfirmedBy, Day, Delivery, Denial, Elsewhere, Event, Evidence, Exit, Flaky, GateEvent,
+    Goal, GoalFailure, GoalResult, Hint, IterationCommit, IterationEvent, Level, Missing, Notice, Outcome, PausedBy,
+    PlanChange, PlanEvent, PlanSnapshot, PlanTask, Problem, ProblemKind, Proof, Record, RequestedBy, Role, RunEvent,
+    RunId, SessionId, Settings, Spent, SteeringEvent, SteeringId, SteeringKind, StopReason, StopRequest, TaskEvent,
+    TestCounts, TestsChange, TimeEvent, Totals, Trial, Usage, Wait, WaitCause, WaitEnd, WorkerEvent,
 };
 use crate::testing::{Dice, goal_checked, iteration_started, through_json, through_snapshots};
 
@@ -210,13 +211,13 @@ impl Chaos {
         let iteration = self.number();
         let id = SteeringId(self.number());
         match self.below(34) {
-            0 => Event::JournalOpened {
+            0 => Event::Run(RunEvent::JournalOpened {
                 format: "ralph-journal".to_owned(),
                 version: 2,
                 ralph: "0.1.0".to_owned(),
                 run: RunId(self.text()),
-            },
-            1 => Event::RunStarted {
+            }),
+            1 => Event::Run(RunEvent::Started {
                 project: "/project".into(),
                 pid: 1,
                 settings: self.settings(),
@@ -227,31 +228,31 @@ impl Chaos {
                     from_ms: self.at_ms - self.below(7_200_000),
                     usage: Usage::default(),
                 }],
-            },
-            2 => Event::RunResumed {
+            }),
+            2 => Event::Run(RunEvent::Resumed {
                 pid: 2,
                 ralph: self.text(),
                 settings: self.settings(),
-            },
-            3 => Event::ClockMoved {
+            }),
+            3 => Event::Time(TimeEvent::ClockMoved {
                 gap_ms: i64::try_from(self.below(20_000)).unwrap() - 10_000,
-            },
+            }),
             4 => Event::Noticed {
                 notice: Notice::Text {
                     level: self.any(&[Level::Info, Level::Warning]),
                     text: self.text(),
                 },
             },
-            5 if self.coin() => Event::PlanChanged {
+            5 if self.coin() => Event::Plan(PlanEvent::Changed {
                 change: PlanChange::between(&self.plan(), &self.plan()),
-            },
-            5 => Event::PlanRead { plan: self.plan() },
-            6 => Event::PreparationStarted {
+            }),
+            5 => Event::Plan(PlanEvent::Read { plan: self.plan() }),
+            6 => Event::Iteration(IterationEvent::PreparationStarted {
                 iteration,
                 adapter: self.text(),
                 role: self.role(),
-            },
-            7 | 8 => Event::IterationStarted {
+            }),
+            7 | 8 => Event::Iteration(IterationEvent::Started {
                 iteration,
                 adapter: self.text(),
                 model: self.maybe(Self::text),
@@ -263,24 +264,24 @@ impl Chaos {
                 overhead_bytes: 1,
                 messages: Vec::new(),
                 role: self.role(),
-            },
-            9..=11 => Event::AgentReported {
+            }),
+            9..=11 => Event::Agent(AgentEvent::Reported {
                 iteration,
                 signal: self.signal(),
-            },
-            12 => Event::DetailsOmitted { iteration },
-            13 => Event::CancelRequested {
+            }),
+            12 => Event::Agent(AgentEvent::DetailsOmitted { iteration }),
+            13 => Event::Iteration(IterationEvent::CancelRequested {
                 iteration,
                 reason: CancelReason::Skipped,
-            },
-            14 => Event::IterationEnded {
+            }),
+            14 => Event::Iteration(IterationEvent::Ended {
                 iteration,
                 outcome: self.outcome(),
                 exit: None,
                 duration_ms: self.below(1_000),
                 output_bytes: self.below(1_000),
-            },
-            15 => Event::IterationSettled {
+            }),
+            15 => Event::Iteration(IterationEvent::Settled {
                 iteration,
                 checkpoint: self.maybe(Self::checkpoint),
                 changes: self.maybe(Self::changes),
@@ -292,51 +293,51 @@ impl Chaos {
                     files: 2,
                 }),
                 elsewhere: Elsewhere::default(),
-            },
-            16 => Event::ClaimMade {
+            }),
+            16 => Event::Claim(ClaimEvent::Made {
                 iteration,
                 claim: self.any(&[Claim::Promise, Claim::PlanComplete]),
-            },
-            17 => Event::CompletionDenied {
+            }),
+            17 => Event::Claim(ClaimEvent::Denied {
                 iteration,
                 why: Denial::NotDone { why: self.text() },
-            },
-            18 => Event::PlanEdited {
+            }),
+            18 => Event::Plan(PlanEvent::Edited {
                 iteration,
                 vanished: self.texts(),
                 added: self.texts(),
-            },
-            19 => Event::TaskBlocked {
+            }),
+            19 => Event::Task(TaskEvent::Blocked {
                 iteration,
                 task: self.maybe(Self::text),
                 question: self.text(),
-            },
-            20 => Event::VerificationStarted {
+            }),
+            20 => Event::Gate(GateEvent::VerificationStarted {
                 iteration,
                 goals: self.texts(),
                 ticks: self.coin(),
-            },
-            21 if self.coin() => Event::Asked {
+            }),
+            21 if self.coin() => Event::Ask(AskEvent::Asked {
                 ask: Box::new(Ask::about_tests(1, iteration, &TestsChange::default())),
-            },
-            21 if self.coin() => Event::TestsConfirmed {
+            }),
+            21 if self.coin() => Event::Gate(GateEvent::TestsConfirmed {
                 iteration,
                 changes: Vec::new().into(),
                 by: ConfirmedBy::Plan { task: self.text() },
-            },
-            21 if self.coin() => Event::TrialMade {
+            }),
+            21 if self.coin() => Event::Gate(GateEvent::TrialMade {
                 iteration,
                 trial: Trial {
                     changes: Vec::new().into(),
                     results: vec![self.goal_result()],
                     problem: self.maybe(Self::text),
                 },
-            },
-            21 => Event::GoalChecked {
+            }),
+            21 => Event::Gate(GateEvent::GoalChecked {
                 iteration,
                 result: self.goal_result(),
-            },
-            22 => Event::ClaimJudged {
+            }),
+            22 => Event::Claim(ClaimEvent::Judged {
                 iteration,
                 confidence: 10,
                 parts: vec![ConfidencePart {
@@ -344,71 +345,71 @@ impl Chaos {
                     points: 10,
                 }]
                 .into(),
-            },
-            23 => Event::ClaimRefused {
+            }),
+            23 => Event::Claim(ClaimEvent::Refused {
                 iteration,
                 reasons: self
                     .texts()
                     .into_iter()
                     .map(|task| Missing::TaskVanished { task })
                     .collect(),
-            },
+            }),
             24 => Event::BreakerMoved {
                 to: self.any(&[BreakerState::Closed, BreakerState::HalfOpen, BreakerState::Open]),
                 why: BreakerCause::SameError {
                     iterations: self.number(),
                 },
             },
-            25 => Event::AdapterLimited {
+            25 => Event::Worker(WorkerEvent::AdapterLimited {
                 adapter: self.text(),
                 until_ms: self.below(1_000),
-            },
-            26 => Event::WaitStarted {
+            }),
+            26 => Event::Time(TimeEvent::WaitStarted {
                 wait: self.any(&[Wait::Backoff, Wait::LimitReset, Wait::CallBudget, Wait::DayBudget]),
                 until_ms: self.at_ms + 1,
                 attempt: self.number(),
                 why: WaitCause::CallsUsedUp,
-            },
-            27 => Event::WaitEnded {
+            }),
+            27 => Event::Time(TimeEvent::WaitEnded {
                 cause: self.any(&[WaitEnd::Elapsed, WaitEnd::RetriedNow]),
-            },
-            33 => Event::DayBegan {
+            }),
+            33 => Event::Time(TimeEvent::DayBegan {
                 day: Day {
                     from_ms: self.at_ms - self.below(7_200_000),
                     until_ms: self.at_ms + 1,
                 },
-            },
-            28 => Event::Paused { by: PausedBy::User },
-            29 => Event::SteeringQueued {
+            }),
+            28 => Event::Time(TimeEvent::Paused { by: PausedBy::User }),
+            29 => Event::Steering(SteeringEvent::Queued {
                 id,
                 kind: self.any(&[SteeringKind::Next, SteeringKind::Standing]),
                 text: self.text(),
                 answers: None,
-            },
-            30 => Event::SteeringDelivered {
+            }),
+            30 => Event::Steering(SteeringEvent::Delivered {
                 id,
                 iteration,
                 how: Delivery::Prompt,
-            },
-            31 if self.coin() => Event::StopWithdrawn,
-            31 => Event::StopRequested {
+            }),
+            31 if self.coin() => Event::Run(RunEvent::StopWithdrawn),
+            31 => Event::Run(RunEvent::StopRequested {
                 stop: self.any(&[
                     StopRequest::AfterIteration,
                     StopRequest::Graceful,
                     StopRequest::Immediate,
                 ]),
                 by: self.any(&[RequestedBy::User, RequestedBy::Interrupt]),
-            },
+            }),
             _ => match self.coin() {
-                true => Event::RunStopped {
+                true => Event::Run(RunEvent::Stopped {
                     reason: StopReason::done(Proof::ExitCodes),
                     hints: self.texts().into_iter().map(|how| Hint::LogIn { how }).collect(),
                     totals: Totals::default(),
-                },
-                false => Event::RunReopened {
+                }),
+                false => Event::Run(RunEvent::Reopened {
                     by: RequestedBy::User,
                     continued: self.coin(),
-                },
+                }),
             },
         }
     }
@@ -444,7 +445,7 @@ fn a_run_is_shown_by_the_name_of_its_directory() {
 
 #[test]
 fn a_view_tells_neither_the_promise_nor_what_the_agent_says() {
-    let started = Event::RunStarted {
+    let started = Event::Run(RunEvent::Started {
         project: "/project".into(),
         pid: 1,
         settings: Box::default(),
@@ -452,8 +453,8 @@ fn a_view_tells_neither_the_promise_nor_what_the_agent_says() {
         number: 1,
         earlier_starts_ms: Vec::new(),
         earlier_spending: Vec::new(),
-    };
-    let said = |signal| Event::AgentReported { iteration: 1, signal };
+    });
+    let said = |signal| Event::Agent(AgentEvent::Reported { iteration: 1, signal });
     let text = "secret-thought".to_owned();
     let mut view = RunView::default();
     for event in [
@@ -476,13 +477,13 @@ fn iteration_of_a_long_run(number: u32) -> [Event; 4] {
     [
         iteration_started(number, Some(&task), None),
         goal_checked(number, "tests", 1, &"x".repeat(8_000)),
-        Event::IterationEnded {
+        Event::Iteration(IterationEvent::Ended {
             iteration: number,
             outcome: Outcome::Completed,
             exit: None,
             duration_ms: 1_000,
             output_bytes: 1,
-        },
+        }),
         Event::Noticed {
             notice: Notice::warning("something".repeat(100)),
         },
@@ -512,18 +513,18 @@ fn a_message_that_is_withdrawn_keeps_where_it_was_delivered() {
     let id = SteeringId(1);
     let how = Delivery::Prompt;
     for event in [
-        Event::SteeringQueued {
+        Event::Steering(SteeringEvent::Queued {
             id,
             kind: SteeringKind::Standing,
             text: "use tabs".to_owned(),
             answers: None,
-        },
-        Event::SteeringDelivered { id, iteration: 3, how },
+        }),
+        Event::Steering(SteeringEvent::Delivered { id, iteration: 3, how }),
     ] {
         view.apply_event(1, &event);
     }
     assert!(view.messages[0].is_due() && !view.messages[0].is_queued());
-    view.apply_event(2, &Event::SteeringWithdrawn { id });
+    view.apply_event(2, &Event::Steering(SteeringEvent::Withdrawn { id }));
     let message = &view.messages[0];
     assert_eq!((message.state(), message.is_due()), (MessageState::Withdrawn, false));
     assert_eq!(message.delivered.last(), Some(&Delivered { iteration: 3, how }));
@@ -542,18 +543,18 @@ fn a_task_that_comes_back_keeps_its_work_and_is_open_once_the_user_has_answered(
             ..PlanTask::default()
         };
         let tasks = texts.iter().map(task).collect();
-        Event::PlanRead {
+        Event::Plan(PlanEvent::Read {
             plan: PlanSnapshot { tasks },
-        }
+        })
     };
     let mut view = RunView::default();
     let states = |view: &RunView| -> Vec<TaskState> { view.tasks().iter().map(|task| task.state).collect() };
     let [started, _, ended, _] = iteration_of_a_long_run(2);
-    let vanished = Event::PlanEdited {
+    let vanished = Event::Plan(PlanEvent::Edited {
         iteration: 2,
         vanished: vec!["task 2".to_owned()],
         added: Vec::new(),
-    };
+    });
     for event in [plan(&["task 1", "task 2"]), started, ended, plan(&["task 1"]), vanished] {
         view.apply_event(1, &event);
     }
@@ -567,19 +568,19 @@ fn a_task_that_comes_back_keeps_its_work_and_is_open_once_the_user_has_answered(
         ..Work::default()
     };
     assert_eq!(view.tasks()[1].work, work);
-    let blocked = Event::TaskBlocked {
+    let blocked = Event::Task(TaskEvent::Blocked {
         iteration: 2,
         task: Some("task 2".to_owned()),
         question: "Which colour?".into(),
-    };
+    });
     view.apply_event(3, &blocked);
     assert_eq!(states(&view), [TaskState::Open, TaskState::Blocked]);
-    let answered = Event::SteeringQueued {
+    let answered = Event::Steering(SteeringEvent::Queued {
         id: SteeringId(1),
         kind: SteeringKind::Next,
         text: "blue".to_owned(),
         answers: None,
-    };
+    });
     view.apply_event(4, &answered);
     assert_eq!(states(&view), [TaskState::Open, TaskState::Open]);
 }
@@ -587,11 +588,11 @@ fn a_task_that_comes_back_keeps_its_work_and_is_open_once_the_user_has_answered(
 #[test]
 fn one_unconfined_agent_makes_the_run_unconfined_until_it_is_resumed() {
     let noticed = |notice| Event::Noticed { notice };
-    let resumed = Event::RunResumed {
+    let resumed = Event::Run(RunEvent::Resumed {
         pid: 1,
         ralph: String::new(),
         settings: Box::default(),
-    };
+    });
     let mut view = RunView::default();
     for (event, expected) in [
         (noticed(Notice::SandboxOn { abi: 7, hidden: 1 }), Some(SandboxState::On)),

@@ -12,9 +12,10 @@ use super::{
     tool,
 };
 use crate::event::{
-    AgentSignal, Ask, Changes, ChannelKind, Event, Goal, GoalResult, HeadPlace, Hint, KnownFailures, LimitKind, Notice,
-    Outcome, PausedBy, PermissionMode, PlanSnapshot, PlanTask, PreparedTree, Proof, Record, Role, RunId, Settings,
-    StashEntry, SteeringId, StopReason, Totals, UnreadLines, Usage, Wait, WaitEnd,
+    AgentEvent, AgentSignal, Ask, Changes, ChannelKind, ClaimEvent, Event, GateEvent, Goal, GoalResult, HeadPlace,
+    Hint, IterationEvent, KnownFailures, LimitKind, Notice, Outcome, PausedBy, PermissionMode, PlanEvent, PlanSnapshot,
+    PlanTask, PreparedTree, Proof, Record, Role, RunEvent, RunId, Settings, StashEntry, SteeringEvent, SteeringId,
+    StopReason, TaskEvent, TimeEvent, Totals, UnreadLines, Usage, Wait, WaitEnd, WorkerEvent,
 };
 use crate::json::ReadJson;
 
@@ -149,40 +150,40 @@ impl RunView {
         self.hooks.apply(event);
         self.sandbox = SandboxState::after(self.sandbox, event);
         match event {
-            Event::JournalOpened { run, .. } => {
+            Event::Run(RunEvent::JournalOpened { run, .. }) => {
                 self.run = Some(run.clone());
                 self.clock.started_ms = at_ms;
             }
-            Event::RunStarted {
+            Event::Run(RunEvent::Started {
                 project,
                 settings,
                 number,
                 earlier_starts_ms,
                 ..
-            } => {
+            }) => {
                 self.project = project.clone().into();
                 self.number = *number;
                 self.clock.started_ms = at_ms;
                 self.clock.starts_ms.clone_from(earlier_starts_ms);
                 self.go_by(settings);
             }
-            Event::RunResumed { settings, .. } => {
+            Event::Run(RunEvent::Resumed { settings, .. }) => {
                 self.go_by(settings);
                 self.stop = None;
             }
-            Event::LimitsChanged { limits } => {
+            Event::Run(RunEvent::LimitsChanged { limits }) => {
                 let limits = self.settings.limits.with(limits);
                 let settings = (*self.settings).clone();
                 self.settings = Settings { limits, ..settings }.into();
             }
-            Event::WorkerChanged { worker } => self.settings = self.settings.with_worker(worker).into(),
-            Event::RunReopened { continued, .. } => self.reopen(*continued),
-            Event::PlanRead { plan } => {
+            Event::Worker(WorkerEvent::Changed { worker }) => self.settings = self.settings.with_worker(worker).into(),
+            Event::Run(RunEvent::Reopened { continued, .. }) => self.reopen(*continued),
+            Event::Plan(PlanEvent::Read { plan }) => {
                 let before = std::mem::replace(&mut self.plan, plan.clone().into());
                 self.plan.take_back(&before, &mut self.missing);
                 self.count_done();
             }
-            Event::PlanChanged { change } => {
+            Event::Plan(PlanEvent::Changed { change }) => {
                 // Only a new task can be a missing one that reappeared. Cloning the plan is expensive.
                 let can_be_back = !self.missing.is_empty() && !change.replaced.is_empty();
                 let before = can_be_back.then(|| self.plan.clone());
@@ -192,37 +193,37 @@ impl RunView {
                 }
                 self.count_done();
             }
-            Event::PlanLinesUnread { unread } => self.unread = unread.clone(),
-            Event::PreparationStarted {
+            Event::Plan(PlanEvent::LinesUnread { unread }) => self.unread = unread.clone(),
+            Event::Iteration(IterationEvent::PreparationStarted {
                 iteration,
                 adapter,
                 role,
-            } => {
+            }) => {
                 self.switch_to(adapter);
                 self.role = *role;
                 self.enter(Phase::Preparing { iteration: *iteration });
             }
-            Event::IterationStarted {
+            Event::Iteration(IterationEvent::Started {
                 iteration,
                 adapter,
                 model,
                 live_steering,
                 role,
                 ..
-            } => {
+            }) => {
                 self.role = *role;
                 self.iterations.done_before = self.iterations.done;
                 self.start_iteration(at_ms, *iteration, adapter, *live_steering);
                 self.ask_for(model.as_deref());
             }
-            Event::IterationEnded { iteration, outcome, .. } => {
+            Event::Iteration(IterationEvent::Ended { iteration, outcome, .. }) => {
                 self.tool = None;
                 self.enter(Phase::Settling {
                     iteration: *iteration,
                     outcome: outcome.clone(),
                 });
             }
-            Event::IterationSettled { totals, progress, .. } => {
+            Event::Iteration(IterationEvent::Settled { totals, progress, .. }) => {
                 self.changes = totals.or(self.changes);
                 // Boxes that were toggled before the end may be all that the iteration ticked.
                 self.count_closed();
@@ -232,7 +233,7 @@ impl RunView {
                     self.breaker.count(&Observation::from_outcome(outcome, *progress));
                 }
             }
-            Event::ClaimRefused { reasons, .. } => {
+            Event::Claim(ClaimEvent::Refused { reasons, .. }) => {
                 // A claim before the first iteration has no outcome, as no agent has worked yet.
                 let outcome = self.iterations.latest_work().and_then(|work| work.outcome.as_ref());
                 if outcome.is_some_and(Observation::is_telling) {
@@ -240,64 +241,64 @@ impl RunView {
                 }
             }
             // Added tasks are already in the plan that was recorded before.
-            Event::PlanEdited { vanished, .. } => self.missing.extend(vanished.iter().cloned()),
-            Event::TaskBlocked { task, question, .. } => self.blocks.push(Block {
+            Event::Plan(PlanEvent::Edited { vanished, .. }) => self.missing.extend(vanished.iter().cloned()),
+            Event::Task(TaskEvent::Blocked { task, question, .. }) => self.blocks.push(Block {
                 number: self.permissions.next_number(),
                 task: task.clone(),
                 question: question.to_string(),
             }),
-            Event::VerificationStarted {
+            Event::Gate(GateEvent::VerificationStarted {
                 iteration,
                 goals,
                 ticks,
-            } => self.start_verification(*iteration, goals, *ticks),
-            Event::GoalChecked { result, .. } => {
+            }) => self.start_verification(*iteration, goals, *ticks),
+            Event::Gate(GateEvent::GoalChecked { result, .. }) => {
                 let checked = Box::new(result.clone());
                 self.set_goal(&result.name, GoalState::Checked { result: checked });
                 self.set_baseline(result);
             }
-            Event::TestsConfirmed { .. } => self.confirm_tests(),
-            Event::EditsChecked { results, .. } => {
+            Event::Gate(GateEvent::TestsConfirmed { .. }) => self.confirm_tests(),
+            Event::Gate(GateEvent::EditsChecked { results, .. }) => {
                 for result in results {
                     let checked = Box::new(result.clone());
                     self.set_goal(&result.name, GoalState::Checked { result: checked });
                 }
             }
-            Event::AgentReported { signal, .. } => self.reported(at_ms, signal),
+            Event::Agent(AgentEvent::Reported { signal, .. }) => self.reported(at_ms, signal),
             // The end of the tool may be among the omitted details.
-            Event::DetailsOmitted { .. } => self.tool = None,
-            Event::CancelRequested { iteration, reason } => self.enter(Phase::Cancelling {
+            Event::Agent(AgentEvent::DetailsOmitted { .. }) => self.tool = None,
+            Event::Iteration(IterationEvent::CancelRequested { iteration, reason }) => self.enter(Phase::Cancelling {
                 iteration: *iteration,
                 started_ms: self.phase.running_since_ms().unwrap_or(self.clock.now_ms),
                 reason: *reason,
             }),
             Event::BreakerMoved { to, why } => self.breaker.enter(*to, why),
-            Event::AdapterLimited { adapter, until_ms } => {
+            Event::Worker(WorkerEvent::AdapterLimited { adapter, until_ms }) => {
                 self.limited.insert(adapter.clone(), *until_ms);
             }
-            Event::LiveChannelGivenUp { adapter, .. } => {
+            Event::Worker(WorkerEvent::LiveChannelGivenUp { adapter, .. }) => {
                 self.settings.channels.insert(adapter.clone(), ChannelKind::OneWay);
             }
-            Event::WaitStarted {
+            Event::Time(TimeEvent::WaitStarted {
                 wait,
                 until_ms,
                 attempt,
                 why,
-            } => self.enter(Phase::Waiting {
+            }) => self.enter(Phase::Waiting {
                 wait: *wait,
                 until_ms: *until_ms,
                 attempt: *attempt,
                 why: why.clone(),
             }),
-            Event::Paused { by } => self.set_paused(*by, true),
-            Event::Unpaused { by } => self.set_paused(*by, false),
-            Event::Held => self.enter(Phase::Paused),
-            Event::SteeringQueued {
+            Event::Time(TimeEvent::Paused { by }) => self.set_paused(*by, true),
+            Event::Time(TimeEvent::Unpaused { by }) => self.set_paused(*by, false),
+            Event::Time(TimeEvent::Held) => self.enter(Phase::Paused),
+            Event::Steering(SteeringEvent::Queued {
                 id,
                 kind,
                 text,
                 answers,
-            } => {
+            }) => {
                 match answers {
                     Some(answered) => self.answered(answered.ask),
                     None if self.is_over() => {} // until the run resumes
@@ -306,7 +307,7 @@ impl RunView {
                 let message = Message::new(*id, *kind, text, answers.as_deref());
                 self.messages.push(message.left_after(self.end()));
             }
-            Event::SteeringDelivered { id, iteration, how } => {
+            Event::Steering(SteeringEvent::Delivered { id, iteration, how }) => {
                 if let Some(message) = self.message_mut(*id) {
                     message.delivered.push(Delivered {
                         iteration: *iteration,
@@ -314,22 +315,22 @@ impl RunView {
                     });
                 }
             }
-            Event::SteeringWithdrawn { id } => {
+            Event::Steering(SteeringEvent::Withdrawn { id }) => {
                 if let Some(message) = self.message_mut(*id) {
                     message.withdrawn = true;
                 }
             }
-            Event::StopRequested { stop, by } => {
+            Event::Run(RunEvent::StopRequested { stop, by }) => {
                 let asked = StopAsked {
                     request: *stop,
                     by: *by,
                 };
                 self.stop = Some(self.stop.map_or(asked, |earlier| earlier.and(asked)));
             }
-            Event::TaskSetAsideByUser { task } => self.set_aside_by_user.push(task.clone()),
-            Event::TaskTakenBack { task } => self.set_aside_by_user.retain(|known| known != task),
-            Event::StopWithdrawn => self.stop = None,
-            Event::RunStopped { reason, hints, totals } => self.enter(Phase::Stopped {
+            Event::Task(TaskEvent::SetAsideByUser { task }) => self.set_aside_by_user.push(task.clone()),
+            Event::Task(TaskEvent::TakenBack { task }) => self.set_aside_by_user.retain(|known| known != task),
+            Event::Run(RunEvent::StopWithdrawn) => self.stop = None,
+            Event::Run(RunEvent::Stopped { reason, hints, totals }) => self.enter(Phase::Stopped {
                 end: Box::new(End {
                     at_ms,
                     reason: reason.clone(),
@@ -339,40 +340,20 @@ impl RunView {
             }),
             // Events of iterations, incidents and background tasks were applied above. A statement counts when it is
             // judged.
-            Event::ClockMoved { .. }
-            | Event::DayBegan { .. }
-            | Event::TaskSetAside { .. }
-            | Event::AgentStated { .. }
-            | Event::AgentCalled { .. }
-            | Event::ClaimMade { .. }
-            | Event::Asked { .. }
-            | Event::Answered { .. }
-            | Event::RulesAdded { .. }
-            | Event::RuleForgotten { .. }
-            | Event::PermissionModeChanged { .. }
-            | Event::CompletionDenied { .. }
-            | Event::BackgroundStarted { .. }
-            | Event::BackgroundProgressed { .. }
-            | Event::BackgroundCancelled { .. }
-            | Event::BackgroundEnded { .. }
-            | Event::HookStarted { .. }
-            | Event::HookEnded { .. }
-            | Event::ClaimJudged { .. }
-            | Event::TrialMade { .. }
-            | Event::MutantsTried { .. }
-            | Event::ReviewRequested { .. }
-            | Event::ReviewWithdrawn
-            | Event::ReviewConcluded { .. }
-            | Event::CommentWritten { .. }
-            | Event::CommentEdited { .. }
-            | Event::CommentWithdrawn { .. }
-            | Event::CommentsSent { .. }
-            | Event::CommentsPlaced { .. }
-            | Event::CommentResolved { .. }
+            Event::Time(TimeEvent::ClockMoved { .. } | TimeEvent::DayBegan { .. })
+            | Event::Task(TaskEvent::SetAside { .. })
+            | Event::Agent(AgentEvent::Stated { .. } | AgentEvent::Called { .. })
+            | Event::Claim(ClaimEvent::Made { .. } | ClaimEvent::Denied { .. } | ClaimEvent::Judged { .. })
+            | Event::Gate(GateEvent::TrialMade { .. } | GateEvent::MutantsTried { .. })
+            | Event::Ask(_)
+            | Event::Review(_)
+            | Event::Comment(_)
+            | Event::Background(_)
+            | Event::Hook(_)
             | Event::Noticed { .. }
             | Event::Unknown { .. } => {}
             // The phase stays until the next preparation, hold or stop, which follows in the same step.
-            Event::WaitEnded { cause } => {
+            Event::Time(TimeEvent::WaitEnded { cause }) => {
                 let is_of_calls = matches!(
                     self.phase,
                     Phase::Waiting {
@@ -391,14 +372,14 @@ impl RunView {
     /// Applies the time of a record, and excludes time that did not pass for the loop.
     fn follow_clock(&mut self, at_ms: u64, event: &Event) {
         match event {
-            Event::ClockMoved { gap_ms } => {
+            Event::Time(TimeEvent::ClockMoved { gap_ms }) => {
                 self.skip(*gap_ms);
                 self.phase.delay_wait(*gap_ms);
                 self.clock.now_ms = at_ms;
             }
             // No work was done while ralph was not running, or after the end. A wait continued meanwhile, unless the
             // clock was set back.
-            Event::RunResumed { .. } | Event::RunReopened { .. } => {
+            Event::Run(RunEvent::Resumed { .. }) | Event::Run(RunEvent::Reopened { .. }) => {
                 let gap_ms = at_ms.cast_signed().saturating_sub(self.clock.now_ms.cast_signed());
                 self.skip(gap_ms);
                 self.phase.delay_wait(gap_ms.min(0));

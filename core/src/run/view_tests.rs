@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::{
     event::{
-        AgentSignal, AnswerPlace, AnsweredAsk, Ask, BreakerCause, ConfirmedBy, Elsewhere, Event, Goal, GoalResult,
-        Hint, KnownFailures, LimitKind, PlanChange, PlanSnapshot, PlanTask, Proof, RequestedBy, ReviewSettings,
-        ReviewWhen, Role, Settings, SteeringId, SteeringKind, StopReason, TestCounts, TestsChange, Totals, Wait,
-        WaitCause, WaitEnd, Worker,
+        AgentEvent, AgentSignal, AnswerPlace, AnsweredAsk, Ask, AskEvent, BreakerCause, ConfirmedBy, Elsewhere, Event,
+        GateEvent, Goal, GoalResult, Hint, IterationEvent, KnownFailures, LimitKind, PlanChange, PlanEvent,
+        PlanSnapshot, PlanTask, Proof, RequestedBy, ReviewSettings, ReviewWhen, Role, RunEvent, Settings,
+        SteeringEvent, SteeringId, SteeringKind, StopReason, TaskEvent, TestCounts, TestsChange, TimeEvent, Totals,
+        Wait, WaitCause, WaitEnd, Worker,
     },
     limits::run_limit_reached,
     testing::{goal_checked, iteration_ended, iteration_started, question_asked},
@@ -27,7 +28,7 @@ fn follow(view: &mut RunView, events: impl IntoIterator<Item = Event>) {
 }
 
 fn run_started(settings: Settings) -> Event {
-    Event::RunStarted {
+    Event::Run(RunEvent::Started {
         project: "/project".into(),
         pid: 1,
         settings: Box::new(settings),
@@ -35,7 +36,7 @@ fn run_started(settings: Settings) -> Event {
         number: 1,
         earlier_starts_ms: Vec::new(),
         earlier_spending: Vec::new(),
-    }
+    })
 }
 
 /// A plan with a task per line: `[x]` or `[ ]`, indented by its depth, and its text.
@@ -59,11 +60,11 @@ fn plan(lines: &[&str]) -> PlanSnapshot {
 }
 
 fn plan_read(lines: &[&str]) -> Event {
-    Event::PlanRead { plan: plan(lines) }
+    Event::Plan(PlanEvent::Read { plan: plan(lines) })
 }
 
 fn settled(iteration: u32, progress: bool) -> Event {
-    Event::IterationSettled {
+    Event::Iteration(IterationEvent::Settled {
         iteration,
         checkpoint: None,
         changes: None,
@@ -72,28 +73,28 @@ fn settled(iteration: u32, progress: bool) -> Event {
         undone: false,
         committed: None,
         elsewhere: Elsewhere::default(),
-    }
+    })
 }
 
 fn blocked(task: &str) -> Event {
-    Event::TaskBlocked {
+    Event::Task(TaskEvent::Blocked {
         iteration: 1,
         task: Some(task.to_owned()),
         question: "Which key?".into(),
-    }
+    })
 }
 
 fn stopped(reason: StopReason, hints: Vec<Hint>) -> Event {
-    Event::RunStopped {
+    Event::Run(RunEvent::Stopped {
         reason,
         hints: hints.into(),
         totals: Totals::default(),
-    }
+    })
 }
 
 /// A message that answers question `ask`.
 fn answered(ask: u32) -> Event {
-    Event::SteeringQueued {
+    Event::Steering(SteeringEvent::Queued {
         id: SteeringId(1),
         kind: SteeringKind::Next,
         text: "the blue one".to_owned(),
@@ -102,7 +103,7 @@ fn answered(ask: u32) -> Event {
             question: "Which key?".to_owned(),
             at: AnswerPlace::Page,
         })),
-    }
+    })
 }
 
 /// Settings under which a task is set aside after one iteration.
@@ -119,7 +120,7 @@ fn task_text(view: &RunView) -> Option<&str> {
 #[test]
 fn only_tests_that_failed_before_the_first_iteration_are_forgiven_and_only_if_the_settings_say_so() {
     let failing = |iteration, name: &str, tests: &[&str], doubt: Option<&str>| {
-        let Event::GoalChecked { result, .. } = goal_checked(iteration, name, 1, "") else {
+        let Event::Gate(GateEvent::GoalChecked { result, .. }) = goal_checked(iteration, name, 1, "") else {
             unreachable!("a goal was checked")
         };
         let failed_tests: Vec<_> = tests.iter().map(|name| (*name).into()).collect();
@@ -128,7 +129,7 @@ fn only_tests_that_failed_before_the_first_iteration_are_forgiven_and_only_if_th
             doubt: doubt.map(Into::into),
             ..result
         };
-        Event::GoalChecked { iteration, result }
+        Event::Gate(GateEvent::GoalChecked { iteration, result })
     };
     let known = |known_failures| {
         let mut settings = Settings::default();
@@ -153,14 +154,16 @@ fn only_tests_that_failed_before_the_first_iteration_are_forgiven_and_only_if_th
 
 #[test]
 fn a_removed_task_that_is_added_again_is_no_longer_missing() {
-    let changed = |before: &[&str], after: &[&str]| Event::PlanChanged {
-        change: PlanChange::between(&plan(before), &plan(after)),
+    let changed = |before: &[&str], after: &[&str]| {
+        Event::Plan(PlanEvent::Changed {
+            change: PlanChange::between(&plan(before), &plan(after)),
+        })
     };
-    let vanished = Event::PlanEdited {
+    let vanished = Event::Plan(PlanEvent::Edited {
         iteration: 1,
         vanished: vec!["b".to_owned()],
         added: Vec::new(),
-    };
+    });
     let mut view = view_after([
         plan_read(&["[ ] a", "[ ] b"]),
         changed(&["[ ] a", "[ ] b"], &["[ ] a"]),
@@ -175,13 +178,13 @@ fn a_removed_task_that_is_added_again_is_no_longer_missing() {
 #[test]
 fn only_a_user_who_ends_the_wait_for_calls_allows_as_many_again() {
     let calls_after = |wait, cause| {
-        let waits = Event::WaitStarted {
+        let waits = Event::Time(TimeEvent::WaitStarted {
             wait,
             until_ms: 10,
             attempt: 0,
             why: WaitCause::CallsUsedUp,
-        };
-        let ends = Event::WaitEnded { cause };
+        });
+        let ends = Event::Time(TimeEvent::WaitEnded { cause });
         let view = view_after([iteration_started(1, None, None), iteration_ended(1), waits, ends]);
         view.clock.calls_within_hour(10)
     };
@@ -213,7 +216,7 @@ fn a_message_resets_the_breaker_and_a_plain_continuation_only_what_ended_the_run
     ] {
         let mut view = view_after(work.clone());
         let by = RequestedBy::User;
-        let reopened = Event::RunReopened { by, continued };
+        let reopened = Event::Run(RunEvent::Reopened { by, continued });
         follow(&mut view, [stopped(reason.clone(), Vec::new()), reopened]);
         assert_eq!(view.phase, Phase::Idle);
         let found = (view.breaker.no_progress, view.blocks.len());
@@ -225,18 +228,20 @@ fn a_message_resets_the_breaker_and_a_plain_continuation_only_what_ended_the_run
 fn another_requested_model_is_shown_until_the_agent_names_its_own() {
     let started = |iteration, requested: Option<&str>| {
         let mut event = iteration_started(iteration, None, None);
-        let Event::IterationStarted { model, .. } = &mut event else {
+        let Event::Iteration(IterationEvent::Started { model, .. }) = &mut event else {
             unreachable!("it starts")
         };
         *model = requested.map(str::to_owned);
         event
     };
-    let named = |iteration, model: &str| Event::AgentReported {
-        iteration,
-        signal: AgentSignal::Opened {
-            session: None,
-            model: Some(model.to_owned()),
-        },
+    let named = |iteration, model: &str| {
+        Event::Agent(AgentEvent::Reported {
+            iteration,
+            signal: AgentSignal::Opened {
+                session: None,
+                model: Some(model.to_owned()),
+            },
+        })
     };
     let mut view = RunView::default();
     for (event, shown) in [
@@ -253,14 +258,14 @@ fn another_requested_model_is_shown_until_the_agent_names_its_own() {
 }
 
 fn tests_confirmed() -> Event {
-    Event::TestsConfirmed {
+    Event::Gate(GateEvent::TestsConfirmed {
         iteration: 1,
         changes: Vec::new().into(),
         by: ConfirmedBy::User {
             at: AnswerPlace::Page,
             ask: 1,
         },
-    }
+    })
 }
 
 #[test]
@@ -279,14 +284,14 @@ fn confirmed_tests_make_an_unconfirmed_end_a_tested_one() {
 #[test]
 fn the_first_counts_after_confirmed_tests_are_the_new_baseline() {
     let counted = |passed| {
-        let Event::GoalChecked { iteration, mut result } = goal_checked(1, "tests", 0, "") else {
+        let Event::Gate(GateEvent::GoalChecked { iteration, mut result }) = goal_checked(1, "tests", 0, "") else {
             unreachable!("a goal was checked")
         };
         result.tests = Some(TestCounts {
             passed,
             ..TestCounts::default()
         });
-        Event::GoalChecked { iteration, result }
+        Event::Gate(GateEvent::GoalChecked { iteration, result })
     };
     let goal = Goal {
         name: "tests".to_owned(),
@@ -307,10 +312,12 @@ fn the_first_counts_after_confirmed_tests_are_the_new_baseline() {
 
 #[test]
 fn the_author_is_whoever_works_or_worked_last_and_never_the_reviewer() {
-    let prepared = |iteration, adapter: &str, role| Event::PreparationStarted {
-        iteration,
-        adapter: adapter.to_owned(),
-        role,
+    let prepared = |iteration, adapter: &str, role| {
+        Event::Iteration(IterationEvent::PreparationStarted {
+            iteration,
+            adapter: adapter.to_owned(),
+            role,
+        })
     };
     let settings = Settings {
         adapter: "gemini".to_owned(),
@@ -337,10 +344,10 @@ fn an_answer_closes_every_question_about_its_task_and_no_other() {
 
 #[test]
 fn a_message_about_changed_tests_closes_their_question() {
-    let questioned = Event::Asked {
+    let questioned = Event::Ask(AskEvent::Asked {
         ask: Box::new(Ask::about_tests(2, 1, &TestsChange::default())),
-    };
-    let stated = Event::AgentStated {
+    });
+    let stated = Event::Agent(AgentEvent::Stated {
         iteration: 1,
         claims: Vec::new(),
         blocked: None,
@@ -350,7 +357,7 @@ fn a_message_about_changed_tests_closes_their_question() {
         review: None,
         tests_changed: Some("they were wrong".to_owned()),
         comments: Vec::new(),
-    };
+    });
     let mut view = view_after([blocked("a"), stated, questioned, answered(1)]);
     assert_eq!(view.changed_tests.why.as_deref(), Some("they were wrong"));
     assert!(view.permissions.about_tests().is_some(), "question 1 was another one");
@@ -361,9 +368,9 @@ fn a_message_about_changed_tests_closes_their_question() {
 
 #[test]
 fn a_task_is_set_aside_by_a_question_by_its_limit_or_by_the_user() {
-    let set_aside = Event::TaskSetAsideByUser {
+    let set_aside = Event::Task(TaskEvent::SetAsideByUser {
         task: "left out".to_owned(),
-    };
+    });
     let view = view_after([
         run_started(one_iteration_per_task()),
         plan_read(&["[ ] blocked", "[ ] limited", "[ ] left out", " [ ] inner", "[ ] free"]),
@@ -425,7 +432,7 @@ fn the_current_work_is_that_on_the_task_of_the_agent_or_else_on_the_next_one() {
 fn a_task_stays_current_while_its_agent_works() {
     for (event, next) in [
         (plan_read(&["[x] a", "[ ] b"]), "b"),
-        (Event::TaskSetAsideByUser { task: "a".to_owned() }, "b"),
+        (Event::Task(TaskEvent::SetAsideByUser { task: "a".to_owned() }), "b"),
         (plan_read(&["[ ] new", "[ ] a", "[ ] b"]), "new"),
     ] {
         let mut view = view_after([plan_read(&["[ ] a", "[ ] b"]), iteration_started(1, Some("a"), None)]);
@@ -489,7 +496,7 @@ fn time_without_work_does_not_count_for_a_request_that_waits() {
     let mut view = view_after([iteration_started(3, None, None), question_asked(1, false)]);
     let before = view.permissions.pending[0].clone();
     let waited_ms = view.permissions.waited_by(1_002);
-    follow(&mut view, [Event::ClockMoved { gap_ms: 500 }]);
+    follow(&mut view, [Event::Time(TimeEvent::ClockMoved { gap_ms: 500 })]);
     let moved = &view.permissions.pending[0];
     assert_eq!(moved.asked_ms, before.asked_ms + 500);
     assert_eq!(moved.until_ms, before.until_ms.map(|until_ms| until_ms + 500));

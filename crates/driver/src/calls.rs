@@ -5,7 +5,10 @@
 use std::sync::Arc;
 
 use ralph_core::{
-    event::{AgentCall, Choice, CommentAnswer, Event, Goal, GoalResult, Missing, PlanSnapshot, Question, Text},
+    event::{
+        AgentCall, AgentEvent, AskEvent, Choice, CommentAnswer, Event, Goal, GoalResult, Missing, PlanSnapshot,
+        Question, Text,
+    },
     machine::{Input, claim_reasons, goal_reasons},
     run::{Phase, RunView},
 };
@@ -387,7 +390,7 @@ impl Driver {
         let is_live = self.is_steerable();
         let events = self.advance(&Input::AgentAsked { iteration, question })?;
         let number = events.iter().find_map(|event| match event {
-            Event::Asked { ask } => Some(ask.number),
+            Event::Ask(AskEvent::Asked { ask }) => Some(ask.number),
             _ => None,
         });
         match number {
@@ -478,7 +481,7 @@ fn only_reads(call: &ToolCall) -> bool {
 /// Returns the call from the events that it has led to.
 fn recorded(events: Vec<Event>) -> Option<AgentCall> {
     events.into_iter().find_map(|event| match event {
-        Event::AgentCalled { call, .. } => Some(call),
+        Event::Agent(AgentEvent::Called { call, .. }) => Some(call),
         _ => None,
     })
 }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use ralph_core::{
     event::{
-        Checkpoint, CommentAuthor, CommentPlace, Event, LinesState, PlacedComment, ReviewAnswer, SourceLine,
-        UserCommand,
+        Checkpoint, CommentAuthor, CommentEvent, CommentPlace, Event, LinesState, PlacedComment, ReviewAnswer,
+        SourceLine, UserCommand,
     },
     machine::{LoopState, Statement, comment_events},
     run::{Comment, Message, RunView},
@@ -206,19 +206,19 @@ pub(super) fn filled(command: UserCommand, quoted: impl FnOnce(&CommentPlace) ->
 /// The reply to a command about comments that resulted in `events`.
 pub(super) fn reply(events: &[Event], view: &RunView) -> String {
     let said = events.iter().find_map(|event| match event {
-        Event::CommentWritten {
+        Event::Comment(CommentEvent::Written {
             comment,
             place,
             by: CommentAuthor::User,
             ..
-        } => Some(comment_written_in_words(
+        }) => Some(comment_written_in_words(
             *comment,
             &format!("{}:{}", place.file, place.line),
         )),
-        Event::CommentEdited { comment, .. } => Some(format!("comment {comment} changed")),
-        Event::CommentWithdrawn { comment } => Some(format!("comment {comment} withdrawn")),
-        Event::CommentResolved { comment } => Some(format!("comment {comment} resolved")),
-        Event::CommentsSent { comments, .. } => {
+        Event::Comment(CommentEvent::Edited { comment, .. }) => Some(format!("comment {comment} changed")),
+        Event::Comment(CommentEvent::Withdrawn { comment }) => Some(format!("comment {comment} withdrawn")),
+        Event::Comment(CommentEvent::Resolved { comment }) => Some(format!("comment {comment} resolved")),
+        Event::Comment(CommentEvent::Sent { comments, .. }) => {
             Some(comments_sent_in_words(comments.len(), view.comments.drafts().count()))
         }
         _ => None,

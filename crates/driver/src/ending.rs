@@ -8,8 +8,8 @@ use std::{path::PathBuf, time::Duration};
 
 use ralph_core::{
     event::{
-        Answer, AnswerPlace, AnsweredAsk, CommandRefusal, Event, Notice, RequestedBy, RuleScope, SteeringId,
-        SteeringKind, StopReason, StopRequest, TestsChange, UserCommand,
+        Answer, AnswerPlace, AnsweredAsk, AskEvent, CommandRefusal, Event, Notice, RequestedBy, RuleScope,
+        SteeringEvent, SteeringId, SteeringKind, StopReason, StopRequest, TestsChange, UserCommand,
     },
     machine::{Input, LateAnswer, late_answer, tests_confirmed},
     run::RunView,
@@ -203,12 +203,12 @@ pub fn leave(
         add_rules(paths, &mut run, added)?;
     }
     let id = run.state.next_message();
-    let queued = Event::SteeringQueued {
+    let queued = Event::Steering(SteeringEvent::Queued {
         id,
         kind: left.kind,
         text: left.text,
         answers: left.answers,
-    };
+    });
     run.journal.append(now_ms(), queued)?;
     Ok(LeaveOutcome::Queued {
         id,
@@ -232,7 +232,8 @@ pub fn withdraw(paths: &ProjectPaths, id: SteeringId) -> Result<bool, OpenError>
     if !run.state.view.messages.iter().any(waits) {
         return Ok(false);
     }
-    run.journal.append(now_ms(), Event::SteeringWithdrawn { id })?;
+    run.journal
+        .append(now_ms(), Event::Steering(SteeringEvent::Withdrawn { id }))?;
     Ok(true)
 }
 
@@ -293,13 +294,13 @@ fn answered_late(
 /// Adds the rules of an answer as the loop would: to the run, and to the project if they are for it.
 fn add_rules(paths: &ProjectPaths, run: &mut EarlierRun, added: Event) -> Result<(), OpenError> {
     let at_ms = now_ms();
-    if let Event::RulesAdded {
+    if let Event::Ask(AskEvent::RulesAdded {
         ask,
         scope: RuleScope::Project,
         rules,
         over,
         ..
-    } = &added
+    }) = &added
     {
         rules::remember(paths, &project_rules(rules, over, &run.id, *ask, at_ms))?;
     }

@@ -7,8 +7,8 @@ use std::{
 
 use ralph_core::{
     event::{
-        BreakerCause, BreakerState, Event, List, Notice, PlanSnapshot, Record, RequestedBy, RunId, Settings, Spent,
-        SteeringId, StopReason, StopRequest, UserCommand,
+        AskEvent, BreakerCause, BreakerState, Event, List, Notice, PlanSnapshot, Record, RequestedBy, RunEvent, RunId,
+        Settings, Spent, SteeringId, StopReason, StopRequest, UserCommand,
     },
     machine::LoopState,
     run::{Breaker, RunView, is_message_left},
@@ -373,10 +373,10 @@ impl EarlierRun {
 
     /// Reopens the run after its end, because its user wants it continued or has left a message.
     fn reopened(mut self) -> Result<Self, JournalError> {
-        let reopened = Event::RunReopened {
+        let reopened = Event::Run(RunEvent::Reopened {
             by: RequestedBy::User,
             continued: !is_message_left(&self.state.view.messages),
-        };
+        });
         let record = self.journal.append(now_ms(), reopened)?;
         self.state.apply(&record);
         Ok(self)
@@ -406,8 +406,9 @@ pub(super) fn latest(paths: &ProjectPaths) -> Result<Option<EarlierRun>, Journal
     let (journal, note) = Journal::reopen(&path, |record| {
         state.apply(&record);
         match record.event {
-            Event::JournalOpened { ralph: version, .. } | Event::RunResumed { ralph: version, .. } => ralph = version,
-            Event::RunStarted { .. } => started = true,
+            Event::Run(RunEvent::JournalOpened { ralph: version, .. })
+            | Event::Run(RunEvent::Resumed { ralph: version, .. }) => ralph = version,
+            Event::Run(RunEvent::Started { .. }) => started = true,
             Event::Unknown { name } if unknown.is_none() => unknown = Some((record.seq, name)),
             _ => {}
         }
@@ -427,11 +428,11 @@ fn supersede(mut run: EarlierRun) -> Result<(), JournalError> {
     let totals = run.state.view.totals();
     run.journal.append(
         now_ms(),
-        Event::RunStopped {
+        Event::Run(RunEvent::Stopped {
             reason: StopReason::Superseded,
             hints: List::default(),
             totals,
-        },
+        }),
     )?;
     Ok(())
 }
@@ -514,7 +515,8 @@ pub fn forget_rule(paths: &ProjectPaths, rule: &str) -> Result<bool, OpenError> 
         let added = &run.state.view.permissions.rules;
         if added.iter().any(|known| known.rule == rule) {
             let rule = rule.to_owned();
-            run.journal.append(now_ms(), Event::RuleForgotten { rule })?;
+            run.journal
+                .append(now_ms(), Event::Ask(AskEvent::RuleForgotten { rule }))?;
             forgotten = true;
         }
     }

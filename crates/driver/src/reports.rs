@@ -1,7 +1,7 @@
 //! Handles an agent's signals beyond their records: the signal log, and signals that are shown without being recorded.
 
 use ralph_core::{
-    event::{AgentSignal, Event, Role, WindowSample},
+    event::{AgentEvent, AgentSignal, Event, Role, WindowSample},
     machine::Input,
 };
 use ralph_state::store::paths::PAUSE_FILE;
@@ -61,7 +61,7 @@ impl Driver {
 
     /// Shows a signal that was not recorded because the journal has no room for it.
     pub(super) fn show_unrecorded(&self, at_ms: u64, iteration: u32, signal: &AgentSignal, events: &[Event]) {
-        let is_record = |event: &Event| matches!(event, Event::AgentReported { .. });
+        let is_record = |event: &Event| matches!(event, Event::Agent(AgentEvent::Reported { .. }));
         let is_answer = matches!(signal, AgentSignal::MessageAnswered { .. } | AgentSignal::Ended { .. });
         if !is_answer && !events.iter().any(is_record) {
             self.hub.publish_detail(at_ms, iteration, signal);

@@ -12,7 +12,10 @@ use std::{
 };
 
 use ralph_core::{
-    event::{AgentSignal, BackgroundCommand, Day, Event, Notice, RequestedBy, StopReason, StopRequest},
+    event::{
+        AgentSignal, AskEvent, BackgroundCommand, Day, Event, IterationEvent, Notice, RequestedBy, StopReason,
+        StopRequest,
+    },
     machine::{Input, LoopState, Start, Step, step},
 };
 use ralph_git::Repository;
@@ -516,11 +519,18 @@ impl Driver {
         }
         self.prepare_after_hooks(input);
         self.pass_to_edit_watch(input);
-        if events.iter().any(|event| matches!(event, Event::IterationEnded { .. })) {
+        if events
+            .iter()
+            .any(|event| matches!(event, Event::Iteration(IterationEvent::Ended { .. })))
+        {
             self.tools.calls.end_iteration();
         }
-        let rules_anew =
-            |event: &Event| matches!(event, Event::RulesAdded { .. } | Event::PermissionModeChanged { .. });
+        let rules_anew = |event: &Event| {
+            matches!(
+                event,
+                Event::Ask(AskEvent::RulesAdded { .. }) | Event::Ask(AskEvent::PermissionModeChanged { .. })
+            )
+        };
         if events.iter().any(rules_anew) {
             self.rule_anew();
         }

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use ralph_core::{
     event::{
-        Answer, AnswerPlace, BackgroundCommand, BackgroundRefusal, Event, Notice, RequestedBy, Requester, RunId,
-        SteeringKind, StopRequest, UserCommand,
+        Answer, AnswerPlace, AskEvent, BackgroundCommand, BackgroundEvent, BackgroundRefusal, Event, GateEvent,
+        IterationEvent, Notice, RequestedBy, Requester, RunEvent, RunId, SteeringEvent, SteeringKind, StopRequest,
+        TimeEvent, UserCommand,
     },
     limits::{LIMITS, LimitUnit, consumption, limits_now},
     machine::{Input, LoopState, late_answer, read_answer},
@@ -159,11 +160,11 @@ impl Driver {
         let command = command.clone();
         let events = self.advance(&Input::Background { command, by })?;
         Ok(match events.first() {
-            Some(Event::BackgroundStarted { number, command, .. }) => ControlReply::Started {
+            Some(Event::Background(BackgroundEvent::Started { number, command, .. })) => ControlReply::Started {
                 number: *number,
                 text: format!("background task {number} started: {}", one_line(command)),
             },
-            Some(Event::BackgroundCancelled { number, .. }) => ControlReply::Done {
+            Some(Event::Background(BackgroundEvent::Cancelled { number, .. })) => ControlReply::Done {
                 text: format!("background task {number} is being ended"),
                 seq: Some(next_seq),
             },
@@ -225,7 +226,11 @@ pub(super) fn reply_to(command: &UserCommand, events: &[Event], state: &LoopStat
         UserCommand::Steer { kind, .. } => done(message_in_words(*kind, events, state)),
         UserCommand::Withdraw { id } => done(format!("message {} withdrawn", id.0)),
         UserCommand::Pause => done("the running iteration finishes, the next does not start"),
-        UserCommand::Resume if events.iter().any(|event| matches!(event, Event::Unpaused { .. })) => {
+        UserCommand::Resume
+            if events
+                .iter()
+                .any(|event| matches!(event, Event::Time(TimeEvent::Unpaused { .. }))) =>
+        {
             done("the run resumes")
         }
         UserCommand::Resume | UserCommand::WithdrawStop => done("the run does not stop after this iteration"),
@@ -350,36 +355,40 @@ pub(super) fn late_rules_in_words(answer: &Answer, added: Option<&Event>) -> Str
 /// Describes the rules that an event adds: `in this run: Bash(git push *)`.
 fn rules_in_words(event: &Event) -> Option<String> {
     match event {
-        Event::RulesAdded { scope, rules, .. } => Some(format!("{}: {}", scope_in_words(*scope), rules.join(", "))),
+        Event::Ask(AskEvent::RulesAdded { scope, rules, .. }) => {
+            Some(format!("{}: {}", scope_in_words(*scope), rules.join(", ")))
+        }
         _ => None,
     }
 }
 
 fn is_confirmation(event: &Event) -> bool {
-    matches!(event, Event::TestsConfirmed { .. })
+    matches!(event, Event::Gate(GateEvent::TestsConfirmed { .. }))
 }
 
 fn is_addition(event: &Event) -> bool {
-    matches!(event, Event::RulesAdded { .. })
+    matches!(event, Event::Ask(AskEvent::RulesAdded { .. }))
 }
 
 fn is_queued(event: &Event) -> bool {
-    matches!(event, Event::SteeringQueued { .. })
+    matches!(event, Event::Steering(SteeringEvent::Queued { .. }))
 }
 
 /// Whether an answer became a message, because the agent no longer waits for it.
 fn is_late(event: &Event) -> bool {
-    matches!(event, Event::SteeringQueued { answers: Some(_), .. })
+    matches!(event, Event::Steering(SteeringEvent::Queued { answers: Some(_), .. }))
 }
 
 /// Describes what happens to a message that was queued.
 fn message_in_words(kind: SteeringKind, events: &[Event], state: &LoopState) -> String {
     let id = events.iter().find_map(|event| match event {
-        Event::SteeringQueued { id, .. } => Some(id.0),
+        Event::Steering(SteeringEvent::Queued { id, .. }) => Some(id.0),
         _ => None,
     });
     let id = id.unwrap_or_default();
-    let reopened = events.iter().any(|event| matches!(event, Event::RunReopened { .. }));
+    let reopened = events
+        .iter()
+        .any(|event| matches!(event, Event::Run(RunEvent::Reopened { .. })));
     match (kind, &state.view.phase, stopped_iteration(events)) {
         (_, Phase::Preparing { iteration }, _) if reopened => {
             format!("message {id}: the run resumes, and iteration {iteration} starts with it")
@@ -399,7 +408,7 @@ fn message_in_words(kind: SteeringKind, events: &[Event], state: &LoopState) -> 
 /// Returns the iteration that a command ended.
 fn stopped_iteration(events: &[Event]) -> Option<u32> {
     events.iter().find_map(|event| match event {
-        Event::CancelRequested { iteration, .. } => Some(*iteration),
+        Event::Iteration(IterationEvent::CancelRequested { iteration, .. }) => Some(*iteration),
         _ => None,
     })
 }
@@ -407,6 +416,7 @@ fn stopped_iteration(events: &[Event]) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ralph_core::event::PlanEvent;
     use ralph_core::{
         event::{PlanSnapshot, PlanTask, StopReason, Totals},
         testing::{iteration_ended, iteration_started},
@@ -424,7 +434,7 @@ mod tests {
         };
         let mut view = RunView::default();
         let plan = PlanSnapshot { tasks: vec![task] };
-        view.apply_event(1, &Event::PlanRead { plan });
+        view.apply_event(1, &Event::Plan(PlanEvent::Read { plan }));
         view
     }
 
@@ -445,11 +455,11 @@ mod tests {
         let mut view = planned();
         let task = |view: &RunView| status_of(view, 1, None).task;
         assert_eq!(task(&view).as_deref(), Some("the open one"));
-        let stopped = Event::RunStopped {
+        let stopped = Event::Run(RunEvent::Stopped {
             reason: StopReason::Requested,
             hints: Vec::new().into(),
             totals: Totals::default(),
-        };
+        });
         view.apply_event(4, &stopped);
         assert_eq!(task(&view), None);
         assert_eq!(task(&view), view.task().map(|task| task.text.clone()));

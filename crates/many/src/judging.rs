@@ -11,7 +11,7 @@ use std::{
 };
 
 use ralph_core::{
-    event::{Event, Exit, Proof, RunId, StopReason},
+    event::{Event, Exit, GateEvent, Proof, RunId, StopReason},
     run::{GoalState, RunView},
 };
 use ralph_gate::guard::{FileGuard, OpenTrial};
@@ -396,7 +396,7 @@ impl TestHistory {
         let mut confirmed = Vec::new();
         let read = journal::for_each(&state.run(run).journal(), |record| {
             view.apply(&record);
-            if let Event::TestsConfirmed { changes, .. } = record.event {
+            if let Event::Gate(GateEvent::TestsConfirmed { changes, .. }) = record.event {
                 confirmed.extend(
                     changes
                         .into_iter()

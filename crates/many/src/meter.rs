@@ -107,7 +107,7 @@ fn limits_met(view: &RunView) -> Vec<LimitMet> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ralph_core::event::{Event, Problem, ProblemKind, Settings, WaitCause};
+    use ralph_core::event::{Event, Problem, ProblemKind, Settings, TimeEvent, WaitCause, WorkerEvent};
 
     #[test]
     fn a_wait_for_a_limit_is_one_that_was_met_and_another_wait_is_none() {
@@ -121,13 +121,15 @@ mod tests {
             .into(),
             ..RunView::default()
         };
-        let waits = |wait| Event::WaitStarted {
-            wait,
-            until_ms: 90,
-            attempt: 1,
-            why: WaitCause::Failure {
-                problem: Problem::said(ProblemKind::RateLimited { until_ms: None }, "429"),
-            },
+        let waits = |wait| {
+            Event::Time(TimeEvent::WaitStarted {
+                wait,
+                until_ms: 90,
+                attempt: 1,
+                why: WaitCause::Failure {
+                    problem: Problem::said(ProblemKind::RateLimited { until_ms: None }, "429"),
+                },
+            })
         };
         view.apply_event(1, &waits(Wait::Backoff));
         assert_eq!(limits_met(&view), []);
@@ -143,10 +145,10 @@ mod tests {
         assert_eq!(limits_met(&view), [met("codex", 90)]);
         view.apply_event(
             3,
-            &Event::AdapterLimited {
+            &Event::Worker(WorkerEvent::AdapterLimited {
                 adapter: "claude".to_owned(),
                 until_ms: 70,
-            },
+            }),
         );
         assert_eq!(limits_met(&view), [met("claude", 70), met("codex", 90)]);
     }

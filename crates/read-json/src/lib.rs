@@ -13,8 +13,9 @@ use proc_macro::{Delimiter, Group, Ident, TokenStream, TokenTree};
 /// Derives `Deserialize` from the text of a JSON value. The input has to be JSON that is in memory, as that of
 /// `serde_json::from_slice` is.
 ///
-/// It is for structs with fields and for enums with a `tag`, neither of them with parameters nor with
-/// `deny_unknown_fields`: the tag is such a field.
+/// The derive is for structs with fields and for enums with a `tag`, neither of them with parameters nor with
+/// `deny_unknown_fields`: the tag is such a field. An `untagged` variant holds an enum with the same tag, of which it
+/// stands for all variants.
 #[proc_macro_derive(ReadJson, attributes(serde))]
 pub fn read_json(item: TokenStream) -> TokenStream {
     let item = Item::parse(item);
@@ -23,11 +24,15 @@ pub fn read_json(item: TokenStream) -> TokenStream {
         keyword,
         attributes,
         tag,
+        groups,
         body,
     } = &item;
-    let read = match tag {
-        Some(tag) => format!("::ralph_core::json::by_tag(text, {tag}, Mirror::deserialize)"),
-        None => "::ralph_core::json::whole(text, |json| Mirror::deserialize(json))".to_owned(),
+    let (read, by_tag) = match tag {
+        Some(tag) => (format!("::ralph_core::json::by_tag(text, {tag})"), by_tag(groups)),
+        None => (
+            "::ralph_core::json::whole(text, |json| Mirror::deserialize(json))".to_owned(),
+            String::new(),
+        ),
     };
     format!(
         "const _: () = {{
@@ -43,6 +48,8 @@ pub fn read_json(item: TokenStream) -> TokenStream {
                 {read}
             }}
 
+            {by_tag}
+
             impl<'de> ::serde::Deserialize<'de> for Original {{
                 fn deserialize<D: ::serde::Deserializer<'de>>(json: D) -> ::core::result::Result<Self, D::Error> {{
                     from_text(::ralph_core::json::text(json)?).map_err(::serde::de::Error::custom)
@@ -54,7 +61,31 @@ pub fn read_json(item: TokenStream) -> TokenStream {
     .expect("the parts of an item make an item")
 }
 
-/// What is taken over from the item.
+/// How an enum is read once its tag is known: as the first of its groups that has the tag, or as one of its variants.
+fn by_tag(groups: &[(Ident, Group)]) -> String {
+    let knows = groups.iter().map(|(_, group)| format!("<{group}>::knows(tag) || "));
+    let reads = groups.iter().map(|(name, group)| {
+        format!("if object.is_one_of::<{group}>() {{ return <{group}>::read(object).map(Original::{name}); }}")
+    });
+    format!(
+        "impl ::ralph_core::json::ByTag for Original {{
+            fn knows(tag: &str) -> bool {{
+                use ::ralph_core::json::ByTag as _;
+                {} ::ralph_core::json::names(Mirror::deserialize).contains(&tag)
+            }}
+
+            fn read(object: ::ralph_core::json::Tagged<'_>) -> ::core::result::Result<Self, ::ralph_core::json::Error> {{
+                use ::ralph_core::json::ByTag as _;
+                {}
+                Mirror::deserialize(object)
+            }}
+        }}",
+        knows.collect::<String>(),
+        reads.collect::<String>(),
+    )
+}
+
+/// The parts that are taken over from the item.
 struct Item {
     name: Ident,
     /// `struct` or `enum`.
@@ -63,6 +94,8 @@ struct Item {
     attributes: TokenStream,
     /// The name of the field with the tag, as a literal.
     tag: Option<TokenTree>,
+    /// The variants that are enums with tags of their own, with what they hold in parentheses.
+    groups: Vec<(Ident, Group)>,
     body: TokenStream,
 }
 
@@ -89,13 +122,18 @@ impl Item {
             panic!("an item has a name");
         };
         match tokens.next() {
-            Some(TokenTree::Group(fields)) if fields.delimiter() == Delimiter::Brace => Self {
-                name,
-                keyword,
-                attributes,
-                tag,
-                body: TokenTree::from(Group::new(Delimiter::Brace, with_attributes_of_serde(fields.stream()))).into(),
-            },
+            Some(TokenTree::Group(fields)) if fields.delimiter() == Delimiter::Brace => {
+                let mut groups = Vec::new();
+                let fields = with_attributes_of_serde(fields.stream(), &mut groups);
+                Self {
+                    name,
+                    keyword,
+                    attributes,
+                    tag,
+                    groups,
+                    body: TokenTree::from(Group::new(Delimiter::Brace, fields)).into(),
+                }
+            }
             _ => panic!("`ReadJson` is for types with fields in braces, without parameters"),
         }
     }
@@ -134,20 +172,31 @@ fn without_tag(settings: TokenStream) -> (TokenStream, Option<TokenTree>) {
     (kept, tag)
 }
 
-/// The fields or variants, without the attributes of other derives.
-fn with_attributes_of_serde(body: TokenStream) -> TokenStream {
+/// The fields or variants, without the attributes of other derives. Variants that are `untagged` go to `groups`.
+fn with_attributes_of_serde(body: TokenStream, groups: &mut Vec<(Ident, Group)>) -> TokenStream {
     let mut kept = TokenStream::new();
     let mut tokens = body.into_iter();
     while let Some(token) = tokens.next() {
         match token {
             TokenTree::Punct(mark) if mark.as_char() == '#' => {
                 let attribute = tokens.next();
-                if attribute.clone().and_then(of_serde).is_some() {
+                let settings = attribute.clone().and_then(of_serde);
+                if settings
+                    .as_ref()
+                    .is_some_and(|settings| settings.to_string() == "untagged")
+                {
+                    let (Some(TokenTree::Ident(name)), Some(TokenTree::Group(group))) = (tokens.next(), tokens.next())
+                    else {
+                        panic!("an `untagged` variant holds an enum");
+                    };
+                    groups.push((name, group));
+                    tokens.next(); // the comma
+                } else if settings.is_some() {
                     kept.extend([Some(TokenTree::Punct(mark)), attribute].into_iter().flatten());
                 }
             }
             TokenTree::Group(inner) if inner.delimiter() == Delimiter::Brace => {
-                let inner = with_attributes_of_serde(inner.stream());
+                let inner = with_attributes_of_serde(inner.stream(), groups);
                 kept.extend([TokenTree::from(Group::new(Delimiter::Brace, inner))]);
             }
             other => kept.extend([other]),

@@ -114,7 +114,7 @@ impl RunEntry {
 mod tests {
     use super::*;
     use ralph_core::{
-        event::{Event, StopReason, Totals},
+        event::{Event, RunEvent, StopReason, Totals},
         testing::permission_asked,
     };
 
@@ -136,11 +136,11 @@ mod tests {
         );
         let stopped = |reason| {
             entry(
-                &[Event::RunStopped {
+                &[Event::Run(RunEvent::Stopped {
                     reason,
                     hints: Vec::new().into(),
                     totals: Totals::default(),
-                }],
+                })],
                 false,
             )
         };

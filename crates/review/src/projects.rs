@@ -8,7 +8,7 @@ use std::{
     time::SystemTime,
 };
 
-use ralph_core::event::{Event, RunId};
+use ralph_core::event::{Event, RunEvent, RunId};
 use ralph_state::store::{
     journal::JournalReader,
     lock,
@@ -117,7 +117,7 @@ pub fn run_number(paths: &ProjectPaths, run: &RunId) -> Option<u32> {
 fn start(journal: &Path) -> Option<(PathBuf, u32)> {
     let mut reader = JournalReader::open(journal).ok()?;
     for _ in 0..FIRST_RECORDS {
-        if let Event::RunStarted { project, number, .. } = reader.next_record().ok()??.event {
+        if let Event::Run(RunEvent::Started { project, number, .. }) = reader.next_record().ok()??.event {
             return Some((project, number));
         }
     }

@@ -153,7 +153,7 @@ fn has_ended(paths: &ProjectPaths, run: &RunId) -> bool {
 mod tests {
     use std::path::Path;
 
-    use ralph_core::event::{BackgroundEnd, BackgroundResult, Event, StopReason, Totals};
+    use ralph_core::event::{BackgroundEnd, BackgroundEvent, BackgroundResult, Event, RunEvent, StopReason, Totals};
     use ralph_state::store::journal::Journal;
 
     use super::*;
@@ -174,11 +174,11 @@ mod tests {
                 paths.run(&run).create().unwrap();
                 let (mut journal, _) = Journal::create(&paths.run(&run).journal(), 0, &run).unwrap();
                 if *ended != Ended::No {
-                    let end = Event::RunStopped {
+                    let end = Event::Run(RunEvent::Stopped {
                         reason: StopReason::Requested,
                         hints: Vec::new().into(),
                         totals: Totals::default(),
-                    };
+                    });
                     journal.append(0, end).unwrap();
                 }
                 if *ended == Ended::BeforeItsTask {
@@ -188,7 +188,9 @@ mod tests {
                         output_bytes: 0,
                         tail: "".into(),
                     };
-                    journal.append(0, Event::BackgroundEnded { number: 1, result }).unwrap();
+                    journal
+                        .append(0, Event::Background(BackgroundEvent::Ended { number: 1, result }))
+                        .unwrap();
                 }
             }
             Runs { _dir: dir, paths }

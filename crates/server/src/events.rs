@@ -15,7 +15,7 @@ use axum::{
 use base64::{Engine, engine::general_purpose::STANDARD};
 use futures_util::{Stream, StreamExt, stream};
 use jiff::Timestamp;
-use ralph_core::event::{EndKind, Event as Happened, Record};
+use ralph_core::event::{EndKind, Event as Happened, Record, RunEvent};
 use ralph_driver::hub::Subscription;
 use ralph_state::control::{ClientRole, RunStatus, frames::UiEvent};
 use ralph_system::diagnostics::kind;
@@ -216,7 +216,7 @@ pub(super) fn record_event(record: &Record, words: bool) -> Event {
 /// The line of text for an event. Other screens show the end of a run outside of their log.
 fn in_words(event: &Happened) -> Option<EventLine> {
     match event {
-        Happened::RunStopped { reason, .. } => Some(EventLine {
+        Happened::Run(RunEvent::Stopped { reason, .. }) => Some(EventLine {
             tone: match reason.kind() {
                 EndKind::Good => Tone::Good,
                 EndKind::Bad => Tone::Bad,
@@ -249,6 +249,7 @@ fn kebab(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ralph_core::event::{IterationEvent, TimeEvent};
     use ralph_core::{
         event::Outcome,
         testing::{iteration_started, permission_decided},
@@ -259,14 +260,14 @@ mod tests {
         let events = [
             iteration_started(1, None, None),
             permission_decided(None, true, ralph_core::event::Decider::Unclear, None),
-            Happened::Held,
-            Happened::IterationEnded {
+            Happened::Time(TimeEvent::Held),
+            Happened::Iteration(IterationEvent::Ended {
                 iteration: 1,
                 outcome: Outcome::Completed,
                 exit: None,
                 duration_ms: 1,
                 output_bytes: 1,
-            },
+            }),
         ];
         for event in events {
             let journal = serde_json::to_value(&event).unwrap();

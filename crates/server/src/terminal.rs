@@ -19,7 +19,7 @@ use axum::{
     },
 };
 use futures_util::{Stream, StreamExt, stream};
-use ralph_core::event::Event as Happened;
+use ralph_core::event::{Event as Happened, IterationEvent};
 use ralph_driver::hub::Subscription;
 use ralph_state::{
     control::frames::UiEvent,
@@ -229,7 +229,7 @@ fn follow(subscription: Subscription, iteration: u32, at: u64) -> impl Stream<It
                 return Some((over(), (None, at)));
             };
             if let UiEvent::Record(record) = &event
-                && matches!(record.event, Happened::IterationEnded { iteration: ended, .. } if ended == iteration)
+                && matches!(record.event, Happened::Iteration(IterationEvent::Ended { iteration: ended, .. }) if ended == iteration)
             {
                 return Some((over(), (None, at)));
             }

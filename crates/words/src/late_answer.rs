@@ -92,7 +92,7 @@ fn saying(message: &Option<String>) -> String {
 mod tests {
     use super::*;
     use ralph_core::{
-        event::Event,
+        event::{AskEvent, Event, SteeringEvent},
         testing::{
             iteration_ended, iteration_started, permission_asked, permission_decided, question_answered,
             question_asked, question_withdrawn,
@@ -136,7 +136,7 @@ mod tests {
     fn questions_in_words_have_their_answers_told_and_a_late_answer_is_the_message_it_became() {
         let answered = |answers: &[&str], by, message: Option<&str>| {
             let mut event = question_answered(1, answers, by, 1);
-            if let Event::Answered { answered } = &mut event {
+            if let Event::Ask(AskEvent::Answered { answered }) = &mut event {
                 answered.message = message.map(str::to_owned);
             }
             event
@@ -159,7 +159,7 @@ mod tests {
                 expected
             );
         }
-        let late = Event::SteeringQueued {
+        let late = Event::Steering(SteeringEvent::Queued {
             id: ralph_core::event::SteeringId(4),
             kind: ralph_core::event::SteeringKind::Next,
             text: "yes".to_owned(),
@@ -168,7 +168,7 @@ mod tests {
                 question: "Bash: git push".to_owned(),
                 at: AnswerPlace::CommandLine,
             })),
-        };
+        });
         let view = view(vec![permission_asked(1), iteration_ended(3), late]);
         assert_eq!(
             late_answer_in_words(&view, 1),

@@ -1,8 +1,10 @@
 //! The line of text for each loop event, common to all user interfaces.
 
 use ralph_core::event::{
-    AgentCall, AgentSignal, AskVerdict, BreakerState, Claim, CommentAuthor, ConfirmedBy, Decider, Delivery, Denial,
-    Event, GoalResult, Level, PausedBy, RequestedBy, Role, SteeringKind, StopRequest, UnreadLines, WaitEnd,
+    AgentCall, AgentEvent, AgentSignal, AskEvent, AskVerdict, BackgroundEvent, BreakerState, Claim, ClaimEvent,
+    CommentAuthor, CommentEvent, ConfirmedBy, Decider, Delivery, Denial, Event, GateEvent, GoalResult, HookEvent,
+    IterationEvent, Level, PausedBy, PlanEvent, RequestedBy, ReviewEvent, Role, RunEvent, SteeringEvent, SteeringKind,
+    StopRequest, TaskEvent, TimeEvent, UnreadLines, WaitEnd, WorkerEvent,
 };
 use serde::Serialize;
 
@@ -42,12 +44,112 @@ fn line(tone: Tone, text: impl Into<String>) -> Option<EventLine> {
 /// `time` renders a moment, given in milliseconds since the Unix epoch, on the user's clock.
 pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<EventLine> {
     match event {
-        Event::RunResumed { .. } => line(Tone::Note, "resuming the run where it left off"),
         Event::Noticed { notice } => match notice.level() {
             Level::Info => line(Tone::Note, notice_in_words(notice)),
             Level::Warning => line(Tone::Warning, format!("warning: {}", notice_in_words(notice))),
         },
-        Event::IterationStarted {
+        Event::BreakerMoved { to, why } => {
+            let tone = match to {
+                BreakerState::Closed => Tone::Good,
+                BreakerState::HalfOpen | BreakerState::Open => Tone::Bad,
+            };
+            let to = breaker_state_word(*to);
+            line(tone, format!("stuck detector {to}: {}", breaker_cause_in_words(why)))
+        }
+        Event::Unknown { name } => line(Tone::Note, format!("an event of a newer ralph: {name}")),
+        Event::Run(event) => run_line(event),
+        Event::Time(event) => time_line(event, time),
+        Event::Plan(event) => plan_line(event),
+        Event::Task(event) => task_line(event),
+        Event::Iteration(event) => iteration_line(event),
+        Event::Agent(event) => agent_line(event, time),
+        Event::Claim(event) => claim_line(event),
+        Event::Ask(event) => ask_line(event, time),
+        Event::Worker(event) => worker_line(event, time),
+        Event::Gate(event) => gate_line(event),
+        Event::Review(event) => review_line(event),
+        Event::Steering(event) => steering_line(event),
+        Event::Comment(event) => comment_line(event),
+        Event::Background(event) => background_line(event),
+        Event::Hook(event) => hook_line(event),
+    }
+}
+
+fn run_line(event: &RunEvent) -> Option<EventLine> {
+    match event {
+        RunEvent::Resumed { .. } => line(Tone::Note, "resuming the run where it left off"),
+        RunEvent::LimitsChanged { limits } => line(Tone::User, new_limits_in_words(limits)),
+        RunEvent::Reopened { continued: true, .. } => line(Tone::User, "continuing the run after its end"),
+        RunEvent::Reopened { .. } => line(Tone::User, "the run resumes with your message"),
+        RunEvent::StopRequested { stop, by } => line(Tone::User, stop_request(*stop, *by)),
+        RunEvent::StopWithdrawn => line(Tone::User, "not stopping after this iteration"),
+        RunEvent::JournalOpened { .. } | RunEvent::Started { .. } | RunEvent::Stopped { .. } => None,
+    }
+}
+
+fn time_line(event: &TimeEvent, time: impl Fn(u64) -> String) -> Option<EventLine> {
+    match event {
+        TimeEvent::ClockMoved { gap_ms } => line(Tone::Wait, clock_moved(*gap_ms)),
+        TimeEvent::WaitStarted {
+            wait,
+            until_ms,
+            attempt,
+            why,
+        } => line(Tone::Wait, wait_in_words(*wait, &time(*until_ms), *attempt, why)),
+        TimeEvent::WaitEnded {
+            cause: WaitEnd::Elapsed,
+        } => None,
+        TimeEvent::WaitEnded {
+            cause: WaitEnd::RetriedNow,
+        } => line(Tone::User, "trying again now"),
+        TimeEvent::WaitEnded {
+            cause: WaitEnd::Stopped,
+        } => None,
+        TimeEvent::Paused { by: PausedBy::File } => line(Tone::Wait, "pausing: `.ralph-pause` exists"),
+        TimeEvent::Paused { by: PausedBy::User } => line(Tone::Wait, "pausing: requested by the user"),
+        TimeEvent::Unpaused { by: PausedBy::File } => line(Tone::User, "resuming: `.ralph-pause` was removed"),
+        TimeEvent::Unpaused { by: PausedBy::User } => line(Tone::User, "resuming"),
+        TimeEvent::Held => line(Tone::Wait, "paused: remove `.ralph-pause` or type `ralph resume`"),
+        TimeEvent::DayBegan { .. } => None,
+    }
+}
+
+fn plan_line(event: &PlanEvent) -> Option<EventLine> {
+    match event {
+        PlanEvent::LinesUnread { unread } => lines_unread(unread),
+        PlanEvent::Edited { vanished, added, .. } => {
+            let parts = [("removed from the plan", vanished), ("added to the plan", added)];
+            let parts = parts.into_iter().filter(|(_, tasks)| !tasks.is_empty());
+            let parts: Vec<String> = parts
+                .map(|(what, tasks)| format!("{what}: {}", tasks.join(" · ")))
+                .collect();
+            line(
+                if vanished.is_empty() { Tone::Note } else { Tone::Bad },
+                parts.join("; "),
+            )
+        }
+        PlanEvent::Read { .. } | PlanEvent::Changed { .. } => None,
+    }
+}
+
+fn task_line(event: &TaskEvent) -> Option<EventLine> {
+    match event {
+        TaskEvent::Blocked { question, .. } => line(Tone::Bad, format!("blocked, set aside: {question}")),
+        TaskEvent::SetAside {
+            task,
+            limit,
+            iterations,
+            usage,
+            ..
+        } => line(Tone::Bad, set_aside_in_words(task, *limit, *iterations, usage)),
+        TaskEvent::SetAsideByUser { task } => line(Tone::Note, task_set_aside_in_words(task)),
+        TaskEvent::TakenBack { task } => line(Tone::Note, task_taken_back_in_words(task)),
+    }
+}
+
+fn iteration_line(event: &IterationEvent) -> Option<EventLine> {
+    match event {
+        IterationEvent::Started {
             iteration,
             task,
             adapter,
@@ -60,7 +162,7 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<EventLine>
             let by = worker(adapter, model.as_deref());
             line(Tone::Start, format!("iteration {iteration}, {review} by {by}: {task}"))
         }
-        Event::IterationStarted {
+        IterationEvent::Started {
             iteration,
             task,
             resume,
@@ -70,16 +172,11 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<EventLine>
             let resumed = if resume.is_some() { " (session resumed)" } else { "" };
             line(Tone::Start, format!("iteration {iteration}: {task}{resumed}"))
         }
-        Event::AgentReported { signal, .. } => narrate_signal(signal, time),
-        Event::DetailsOmitted { iteration } => line(
-            Tone::Note,
-            format!("iteration {iteration} reports many details: the rest is in its signal log, not in the journal"),
-        ),
-        Event::CancelRequested { iteration, reason } => line(
+        IterationEvent::CancelRequested { iteration, reason } => line(
             Tone::Wait,
             format!("ending iteration {iteration}: {}", cancel_reason(*reason)),
         ),
-        Event::IterationEnded {
+        IterationEvent::Ended {
             iteration,
             outcome,
             duration_ms,
@@ -91,7 +188,7 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<EventLine>
                 format!("iteration {iteration} {text} after {}", short_duration(*duration_ms)),
             )
         }
-        Event::IterationSettled {
+        IterationEvent::Settled {
             changes: Some(changes),
             progress,
             undone,
@@ -109,60 +206,188 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<EventLine>
             let work = all_changes_in_words(changes, elsewhere);
             line(Tone::Note, format!("{work}{then}{committed}"))
         }
-        Event::IterationSettled {
+        IterationEvent::Settled {
             changes: None,
             committed: Some(made),
             ..
         } => line(Tone::Note, commit_in_words(made)),
-        Event::IterationSettled {
+        IterationEvent::Settled {
             changes: None,
             committed: None,
             ..
         } => None,
+        IterationEvent::PreparationStarted { .. } => None,
+    }
+}
+
+fn agent_line(event: &AgentEvent, time: impl Fn(u64) -> String) -> Option<EventLine> {
+    match event {
+        AgentEvent::Reported { signal, .. } => narrate_signal(signal, time),
+        AgentEvent::DetailsOmitted { iteration } => line(
+            Tone::Note,
+            format!("iteration {iteration} reports many details: the rest is in its signal log, not in the journal"),
+        ),
         // Recorded again with the claim of the file.
-        Event::AgentStated {
+        AgentEvent::Stated {
             claims,
             status: Some(status),
             ..
         } if !claims.contains(&Claim::DoneFile) => line(Tone::Note, status_in_words(status)),
-        Event::AgentCalled { call, .. } => narrate_call(call),
-        Event::ReviewConcluded { result, .. } => {
-            let (tone, text) = logged_review(result);
-            line(tone, text)
-        }
-        Event::ClaimMade { claim, .. } => line(Tone::Note, claim_in_words(*claim)),
-        Event::ClaimRefused { reasons, .. } => {
+        AgentEvent::Called { call, .. } => narrate_call(call),
+        AgentEvent::Stated { .. } => None,
+    }
+}
+
+fn claim_line(event: &ClaimEvent) -> Option<EventLine> {
+    match event {
+        ClaimEvent::Made { claim, .. } => line(Tone::Note, claim_in_words(*claim)),
+        ClaimEvent::Refused { reasons, .. } => {
             let reasons: Vec<String> = reasons.iter().map(missing_in_words).collect();
             line(Tone::Bad, format!("not done: {}", reasons.join("; ")))
         }
-        Event::CompletionDenied { why, .. } => line(
+        ClaimEvent::Denied { why, .. } => line(
             Tone::Note,
             match why {
                 Denial::NotDone { why } => format!("the agent says that the work is not done: {why}"),
                 Denial::Blocked { question } => format!("the agent says that it is blocked: {question}"),
             },
         ),
-        Event::PlanLinesUnread { unread } => lines_unread(unread),
-        Event::PlanEdited { vanished, added, .. } => {
-            let parts = [("removed from the plan", vanished), ("added to the plan", added)];
-            let parts = parts.into_iter().filter(|(_, tasks)| !tasks.is_empty());
-            let parts: Vec<String> = parts
-                .map(|(what, tasks)| format!("{what}: {}", tasks.join(" · ")))
-                .collect();
+        ClaimEvent::Judged { confidence, parts, .. } => line(Tone::Note, confidence_in_words(*confidence, parts)),
+    }
+}
+
+fn ask_line(event: &AskEvent, time: impl Fn(u64) -> String) -> Option<EventLine> {
+    match event {
+        AskEvent::Asked { ask } => line(Tone::Bad, question_in_words(ask, time)),
+        // Permissions by rule are routine.
+        AskEvent::Answered { answered }
+            if answered.verdict == AskVerdict::Allowed
+                && matches!(answered.by, Decider::Rule { .. } | Decider::Mode { .. }) =>
+        {
+            None
+        }
+        AskEvent::Answered { answered } => {
+            let tone = match (&answered.verdict, &answered.by) {
+                (_, Decider::User { .. }) => Tone::User,
+                (AskVerdict::Allowed | AskVerdict::Withdrawn, _) => Tone::Note,
+                (AskVerdict::Denied | AskVerdict::Words { .. }, _) => Tone::Bad,
+            };
+            line(tone, answer_in_words(answered))
+        }
+        AskEvent::RulesAdded { ask, scope, rules, .. } => line(
+            Tone::User,
+            format!(
+                "now allowed {} (question {ask}): {}",
+                scope_in_words(*scope),
+                rules.join(", ")
+            ),
+        ),
+        AskEvent::RuleForgotten { rule } => line(Tone::User, format!("rule of an answer removed: {rule}")),
+        AskEvent::PermissionModeChanged { mode } => line(Tone::User, mode_in_words(*mode)),
+    }
+}
+
+fn worker_line(event: &WorkerEvent, time: impl Fn(u64) -> String) -> Option<EventLine> {
+    match event {
+        WorkerEvent::Changed { worker } => line(Tone::User, worker_in_words(worker)),
+        WorkerEvent::AdapterLimited { adapter, until_ms } => {
+            line(Tone::Wait, format!("{adapter} is limited until {}", time(*until_ms)))
+        }
+        WorkerEvent::LiveChannelGivenUp { adapter, why } => line(Tone::Bad, live_channel_given_up(adapter, why)),
+    }
+}
+
+fn gate_line(event: &GateEvent) -> Option<EventLine> {
+    match event {
+        GateEvent::VerificationStarted { goals, ticks: true, .. } => {
+            line(Tone::Wait, format!("checking ticked tasks: {}", goals.join(", ")))
+        }
+        GateEvent::VerificationStarted { goals, .. } => {
+            line(Tone::Wait, format!("checking goals: {}", goals.join(", ")))
+        }
+        GateEvent::GoalChecked { result, .. } => {
+            let tone = if result.passed { Tone::Good } else { Tone::Bad };
+            line(tone, format!("goal {}", goal_in_words(result)))
+        }
+        GateEvent::TrialMade { trial, .. } => {
+            let passed = trial.problem.is_none() && trial.results.iter().all(|result| result.passed);
+            line(if passed { Tone::Good } else { Tone::Bad }, trial_in_words(trial))
+        }
+        GateEvent::TestsConfirmed { changes, by, .. } => match by {
+            ConfirmedBy::User { .. } => line(
+                Tone::User,
+                format!("you confirmed the changed tests: {}", guarded_changes_in_words(changes)),
+            ),
+            ConfirmedBy::Plan { task } => line(
+                Tone::Note,
+                format!(
+                    "the plan allows changed tests at \"{task}\": {}",
+                    guarded_changes_in_words(changes)
+                ),
+            ),
+        },
+        GateEvent::MutantsTried { mutants, .. } => {
+            let tone = match (noticed_mutants(mutants), without_work(mutants)) {
+                ((1.., _), _) | ((0, 0), Some(_)) => Tone::Note,
+                ((0, _), _) => Tone::Bad,
+            };
+            line(tone, mutants_in_words(mutants))
+        }
+        GateEvent::EditsChecked {
+            results, news, live, ..
+        } => edits_checked(results, news, *live),
+    }
+}
+
+fn review_line(event: &ReviewEvent) -> Option<EventLine> {
+    match event {
+        ReviewEvent::Concluded { result, .. } => {
+            let (tone, text) = logged_review(result);
+            line(tone, text)
+        }
+        ReviewEvent::Requested { .. } | ReviewEvent::Withdrawn => None,
+    }
+}
+
+fn steering_line(event: &SteeringEvent) -> Option<EventLine> {
+    match event {
+        SteeringEvent::Queued {
+            id,
+            text,
+            answers: Some(answered),
+            ..
+        } => line(
+            Tone::User,
+            format!(
+                "message {} answers \"{}\" in the next prompt: {text}",
+                id.0, answered.question
+            ),
+        ),
+        SteeringEvent::Queued { id, kind, text, .. } => {
+            let when = match kind {
+                SteeringKind::Next => "queued for the next prompt",
+                SteeringKind::Now => "sent now",
+                SteeringKind::Standing => "added to every prompt",
+            };
+            line(Tone::User, format!("{when} (message {}): {text}", id.0))
+        }
+        SteeringEvent::Delivered { id, iteration, how } => {
+            let how = match how {
+                Delivery::Prompt => "in the prompt of",
+                Delivery::Live => "live in",
+            };
             line(
-                if vanished.is_empty() { Tone::Note } else { Tone::Bad },
-                parts.join("; "),
+                Tone::User,
+                format!("message {} delivered {how} iteration {iteration}", id.0),
             )
         }
-        Event::TaskBlocked { question, .. } => line(Tone::Bad, format!("blocked, set aside: {question}")),
-        Event::TaskSetAside {
-            task,
-            limit,
-            iterations,
-            usage,
-            ..
-        } => line(Tone::Bad, set_aside_in_words(task, *limit, *iterations, usage)),
-        Event::CommentWritten {
+        SteeringEvent::Withdrawn { id } => line(Tone::User, format!("message {} withdrawn", id.0)),
+    }
+}
+
+fn comment_line(event: &CommentEvent) -> Option<EventLine> {
+    match event {
+        CommentEvent::Written {
             comment,
             by,
             place,
@@ -177,175 +402,39 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<EventLine>
                 format!("comment {comment} on {}:{}: {text}", place.file, place.line),
             )
         }
-        Event::CommentEdited { comment, text } => line(Tone::User, format!("comment {comment} is now: {text}")),
-        Event::CommentWithdrawn { comment } => line(Tone::User, format!("comment {comment} withdrawn")),
-        Event::CommentResolved { comment } => line(Tone::User, format!("comment {comment} resolved")),
-        Event::CommentsPlaced { places, .. } => placed_in_words(places).and_then(|text| line(Tone::Note, text)),
-        Event::TaskSetAsideByUser { task } => line(Tone::Note, task_set_aside_in_words(task)),
-        Event::TaskTakenBack { task } => line(Tone::Note, task_taken_back_in_words(task)),
-        Event::VerificationStarted { goals, ticks: true, .. } => {
-            line(Tone::Wait, format!("checking ticked tasks: {}", goals.join(", ")))
-        }
-        Event::VerificationStarted { goals, .. } => line(Tone::Wait, format!("checking goals: {}", goals.join(", "))),
-        Event::GoalChecked { result, .. } => {
-            let tone = if result.passed { Tone::Good } else { Tone::Bad };
-            line(tone, format!("goal {}", goal_in_words(result)))
-        }
-        Event::TrialMade { trial, .. } => {
-            let passed = trial.problem.is_none() && trial.results.iter().all(|result| result.passed);
-            line(if passed { Tone::Good } else { Tone::Bad }, trial_in_words(trial))
-        }
-        Event::TestsConfirmed { changes, by, .. } => match by {
-            ConfirmedBy::User { .. } => line(
-                Tone::User,
-                format!("you confirmed the changed tests: {}", guarded_changes_in_words(changes)),
-            ),
-            ConfirmedBy::Plan { task } => line(
-                Tone::Note,
-                format!(
-                    "the plan allows changed tests at \"{task}\": {}",
-                    guarded_changes_in_words(changes)
-                ),
-            ),
-        },
-        Event::MutantsTried { mutants, .. } => {
-            let tone = match (noticed_mutants(mutants), without_work(mutants)) {
-                ((1.., _), _) | ((0, 0), Some(_)) => Tone::Note,
-                ((0, _), _) => Tone::Bad,
-            };
-            line(tone, mutants_in_words(mutants))
-        }
-        Event::EditsChecked {
-            results, news, live, ..
-        } => edits_checked(results, news, *live),
-        Event::ClaimJudged { confidence, parts, .. } => line(Tone::Note, confidence_in_words(*confidence, parts)),
-        Event::Asked { ask } => line(Tone::Bad, question_in_words(ask, time)),
-        // Permissions by rule are routine.
-        Event::Answered { answered }
-            if answered.verdict == AskVerdict::Allowed
-                && matches!(answered.by, Decider::Rule { .. } | Decider::Mode { .. }) =>
-        {
-            None
-        }
-        Event::Answered { answered } => {
-            let tone = match (&answered.verdict, &answered.by) {
-                (_, Decider::User { .. }) => Tone::User,
-                (AskVerdict::Allowed | AskVerdict::Withdrawn, _) => Tone::Note,
-                (AskVerdict::Denied | AskVerdict::Words { .. }, _) => Tone::Bad,
-            };
-            line(tone, answer_in_words(answered))
-        }
-        Event::RulesAdded { ask, scope, rules, .. } => line(
-            Tone::User,
-            format!(
-                "now allowed {} (question {ask}): {}",
-                scope_in_words(*scope),
-                rules.join(", ")
-            ),
-        ),
-        Event::RuleForgotten { rule } => line(Tone::User, format!("rule of an answer removed: {rule}")),
-        Event::LimitsChanged { limits } => line(Tone::User, new_limits_in_words(limits)),
-        Event::WorkerChanged { worker } => line(Tone::User, worker_in_words(worker)),
-        Event::PermissionModeChanged { mode } => line(Tone::User, mode_in_words(*mode)),
-        Event::BreakerMoved { to, why } => {
-            let tone = match to {
-                BreakerState::Closed => Tone::Good,
-                BreakerState::HalfOpen | BreakerState::Open => Tone::Bad,
-            };
-            let to = breaker_state_word(*to);
-            line(tone, format!("stuck detector {to}: {}", breaker_cause_in_words(why)))
-        }
-        Event::ClockMoved { gap_ms } => line(Tone::Wait, clock_moved(*gap_ms)),
-        Event::AdapterLimited { adapter, until_ms } => {
-            line(Tone::Wait, format!("{adapter} is limited until {}", time(*until_ms)))
-        }
-        Event::LiveChannelGivenUp { adapter, why } => line(Tone::Bad, live_channel_given_up(adapter, why)),
-        Event::WaitStarted {
-            wait,
-            until_ms,
-            attempt,
-            why,
-        } => line(Tone::Wait, wait_in_words(*wait, &time(*until_ms), *attempt, why)),
-        Event::WaitEnded {
-            cause: WaitEnd::Elapsed,
-        } => None,
-        Event::WaitEnded {
-            cause: WaitEnd::RetriedNow,
-        } => line(Tone::User, "trying again now"),
-        Event::WaitEnded {
-            cause: WaitEnd::Stopped,
-        } => None,
-        Event::Paused { by: PausedBy::File } => line(Tone::Wait, "pausing: `.ralph-pause` exists"),
-        Event::Paused { by: PausedBy::User } => line(Tone::Wait, "pausing: requested by the user"),
-        Event::Unpaused { by: PausedBy::File } => line(Tone::User, "resuming: `.ralph-pause` was removed"),
-        Event::Unpaused { by: PausedBy::User } => line(Tone::User, "resuming"),
-        Event::Held => line(Tone::Wait, "paused: remove `.ralph-pause` or type `ralph resume`"),
-        Event::SteeringQueued {
-            id,
-            text,
-            answers: Some(answered),
-            ..
-        } => line(
-            Tone::User,
-            format!(
-                "message {} answers \"{}\" in the next prompt: {text}",
-                id.0, answered.question
-            ),
-        ),
-        Event::SteeringQueued { id, kind, text, .. } => {
-            let when = match kind {
-                SteeringKind::Next => "queued for the next prompt",
-                SteeringKind::Now => "sent now",
-                SteeringKind::Standing => "added to every prompt",
-            };
-            line(Tone::User, format!("{when} (message {}): {text}", id.0))
-        }
-        Event::SteeringDelivered { id, iteration, how } => {
-            let how = match how {
-                Delivery::Prompt => "in the prompt of",
-                Delivery::Live => "live in",
-            };
-            line(
-                Tone::User,
-                format!("message {} delivered {how} iteration {iteration}", id.0),
-            )
-        }
-        Event::SteeringWithdrawn { id } => line(Tone::User, format!("message {} withdrawn", id.0)),
-        Event::RunReopened { continued: true, .. } => line(Tone::User, "continuing the run after its end"),
-        Event::RunReopened { .. } => line(Tone::User, "the run resumes with your message"),
-        Event::BackgroundStarted {
+        CommentEvent::Edited { comment, text } => line(Tone::User, format!("comment {comment} is now: {text}")),
+        CommentEvent::Withdrawn { comment } => line(Tone::User, format!("comment {comment} withdrawn")),
+        CommentEvent::Resolved { comment } => line(Tone::User, format!("comment {comment} resolved")),
+        CommentEvent::Placed { places, .. } => placed_in_words(places).and_then(|text| line(Tone::Note, text)),
+        CommentEvent::Sent { .. } => None,
+    }
+}
+
+fn background_line(event: &BackgroundEvent) -> Option<EventLine> {
+    match event {
+        BackgroundEvent::Started {
             number, by, command, ..
         } => {
             let (tone, text) = background::started(*number, *by, command);
             line(tone, text)
         }
-        Event::BackgroundCancelled { number, by } => {
+        BackgroundEvent::Cancelled { number, by } => {
             let (tone, text) = background::cancelled(*number, *by);
             line(tone, text)
         }
-        Event::BackgroundEnded { number, result } => {
+        BackgroundEvent::Ended { number, result } => {
             background::ended(*number, result).and_then(|(tone, text)| line(tone, text))
         }
-        Event::HookEnded { hook, task, result, .. } => {
+        BackgroundEvent::Progressed { .. } => None,
+    }
+}
+
+fn hook_line(event: &HookEvent) -> Option<EventLine> {
+    match event {
+        HookEvent::Ended { hook, task, result, .. } => {
             hook::ended(*hook, task.as_deref(), result).and_then(|(tone, text)| line(tone, text))
         }
-        Event::StopRequested { stop, by } => line(Tone::User, stop_request(*stop, *by)),
-        Event::StopWithdrawn => line(Tone::User, "not stopping after this iteration"),
-        Event::Unknown { name } => line(Tone::Note, format!("an event of a newer ralph: {name}")),
-        // Shown in the header, the tasks and the summary.
-        Event::JournalOpened { .. }
-        | Event::CommentsSent { .. }
-        | Event::BackgroundProgressed { .. }
-        | Event::HookStarted { .. }
-        | Event::RunStarted { .. }
-        | Event::PlanRead { .. }
-        | Event::PlanChanged { .. }
-        | Event::AgentStated { .. }
-        | Event::PreparationStarted { .. }
-        | Event::DayBegan { .. }
-        | Event::ReviewRequested { .. }
-        | Event::ReviewWithdrawn
-        | Event::RunStopped { .. } => None,
+        HookEvent::Started { .. } => None,
     }
 }
 

@@ -245,7 +245,7 @@ pub fn denial(by: &Decider, message: Option<&str>, advice: DenialAdvice) -> Stri
 mod tests {
     use super::*;
     use ralph_core::{
-        event::{AnswerPlace, Event},
+        event::{AnswerPlace, AskEvent, Event},
         testing::permission_decided,
     };
 
@@ -280,7 +280,7 @@ mod tests {
     #[test]
     fn a_decision_names_what_by_whom_and_how_long_it_was_waited_for() {
         let told = |allowed, by, waited_ms| {
-            let Event::Answered { mut answered } = permission_decided(Some(1), allowed, by, None) else {
+            let Event::Ask(AskEvent::Answered { mut answered }) = permission_decided(Some(1), allowed, by, None) else {
                 unreachable!("it answers")
             };
             answered.waited_ms = waited_ms;

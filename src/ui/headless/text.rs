@@ -6,7 +6,7 @@ use std::{
 };
 
 use ralph_core::{
-    event::{Event, LimitKind, Limits, Record, Settings},
+    event::{Event, IterationEvent, LimitKind, Limits, PlanEvent, Record, RunEvent, Settings},
     run::RunView,
 };
 use ralph_state::control::frames::UiEvent;
@@ -88,17 +88,17 @@ impl TextPrinter {
     fn record(&mut self, record: &Record, out: &mut dyn Write) -> io::Result<()> {
         self.view.apply(record);
         match &record.event {
-            Event::IterationEnded { .. } => self.finish_output(out)?,
-            Event::RunStarted { settings, .. } | Event::RunResumed { settings, .. } => {
+            Event::Iteration(IterationEvent::Ended { .. }) => self.finish_output(out)?,
+            Event::Run(RunEvent::Started { settings, .. }) | Event::Run(RunEvent::Resumed { settings, .. }) => {
                 self.head(settings, out)?;
             }
-            Event::RunStopped { .. } => {
+            Event::Run(RunEvent::Stopped { .. }) => {
                 self.finish_output(out)?;
                 self.begun.interrupt(out)?;
                 writeln!(out)?;
                 return write_head(&RunReport::from_view(self.view.clone()), self.style, out);
             }
-            Event::PlanRead { .. } | Event::PlanChanged { .. } => {
+            Event::Plan(PlanEvent::Read { .. }) | Event::Plan(PlanEvent::Changed { .. }) => {
                 let (done, open) = (self.view.plan.done(), self.view.plan.open() as u64);
                 let text = format!("plan: {} open, {done} done", counted(open, "task"));
                 return self.line(record.at_ms, "2", "·", &text, out);
@@ -446,13 +446,13 @@ mod tests {
     #[test]
     fn wherever_the_output_is_cut_it_reads_the_same() {
         let text = "one\r\ntwo \x1b[32mgreen\n日本 e\u{301}🎉\x1b[0m\n10%\r20%\nlast";
-        let ended = Event::IterationEnded {
+        let ended = Event::Iteration(IterationEvent::Ended {
             iteration: 1,
             outcome: ralph_core::event::Outcome::Completed,
             exit: None,
             duration_ms: 1,
             output_bytes: 1,
-        };
+        });
         let (seq, at_ms, event) = (1, 1, ended);
         let ended = UiEvent::Record(Record { seq, at_ms, event }.into());
         for at in 0..=text.len() {

@@ -5,7 +5,7 @@
 
 use std::{collections::VecDeque, ops::Range, sync::Arc};
 
-use ralph_core::event::{Event, Record};
+use ralph_core::event::{Event, IterationEvent, Record};
 use ralph_state::control::frames::{SignalDetail, UiEvent};
 
 use super::ring::Ring;
@@ -88,7 +88,7 @@ impl Backlog {
 
     pub(super) fn add_record(&mut self, record: Record) {
         self.published = record.seq + 1;
-        if let Event::IterationStarted { iteration, .. } = record.event {
+        if let Event::Iteration(IterationEvent::Started { iteration, .. }) = record.event {
             self.number = iteration;
             self.iteration = (record.seq, self.output.end());
         }

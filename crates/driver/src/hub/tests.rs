@@ -1,6 +1,6 @@
 use std::{path::PathBuf, sync::mpsc, thread};
 
-use ralph_core::event::{Event, Notice, RunId};
+use ralph_core::event::{Event, IterationEvent, Notice, RunId};
 use ralph_state::{
     control::frames::{PollResult, UiEvent},
     store::journal::Journal,
@@ -462,7 +462,7 @@ fn who_comes_in_the_middle_of_an_iteration_is_shown_nothing_of_the_one_before() 
     let hub = hub();
     hub.output(b"before");
     let started = Record {
-        event: Event::IterationStarted {
+        event: Event::Iteration(IterationEvent::Started {
             iteration: 1,
             adapter: String::new(),
             model: None,
@@ -474,7 +474,7 @@ fn who_comes_in_the_middle_of_an_iteration_is_shown_nothing_of_the_one_before() 
             overhead_bytes: 0,
             messages: Vec::new(),
             role: Default::default(),
-        },
+        }),
         ..record(0)
     };
     hub.publish(started);

@@ -16,7 +16,10 @@ use std::{
 };
 
 use ralph_core::{
-    event::{CancelReason, Event, Outcome, Proof, Record, RunId, StopReason, Wait},
+    event::{
+        CancelReason, Event, IterationEvent, Outcome, Proof, Record, RunEvent, RunId, SteeringEvent, StopReason,
+        TimeEvent, Wait,
+    },
     machine::LoopState,
 };
 use ralph_state::store::{
@@ -175,7 +178,7 @@ impl Inspection {
         records.iter().for_each(|record| state.apply(record));
         let started = records
             .iter()
-            .any(|record| matches!(record.event, Event::RunStarted { .. }));
+            .any(|record| matches!(record.event, Event::Run(RunEvent::Started { .. })));
         self.unfinished = (started && !state.view.is_over()).then(|| run.clone());
         let LifeEnd::Stopped(reason) = &life.end else {
             return Ok(false);
@@ -227,9 +230,9 @@ impl Inspection {
                 return Err(format!("record {number} has the number {}", record.seq));
             }
             match &record.event {
-                Event::IterationStarted { iteration, .. } => iterations.push(*iteration),
-                Event::SteeringQueued { text, .. } => messages.push(text),
-                Event::IterationEnded { outcome, .. } => match outcome {
+                Event::Iteration(IterationEvent::Started { iteration, .. }) => iterations.push(*iteration),
+                Event::Steering(SteeringEvent::Queued { text, .. }) => messages.push(text),
+                Event::Iteration(IterationEvent::Ended { outcome, .. }) => match outcome {
                     Outcome::Completed => failures = 0,
                     Outcome::Failed { .. }
                     | Outcome::Cancelled {
@@ -237,12 +240,12 @@ impl Inspection {
                     } => failures += 1,
                     Outcome::Cancelled { .. } | Outcome::Interrupted => {}
                 },
-                Event::RunReopened { .. } => failures = 0,
-                Event::WaitStarted {
+                Event::Run(RunEvent::Reopened { .. }) => failures = 0,
+                Event::Time(TimeEvent::WaitStarted {
                     wait: Wait::Backoff | Wait::LimitReset,
                     attempt,
                     ..
-                } if *attempt != failures.max(1) => {
+                }) if *attempt != failures.max(1) => {
                     return Err(format!(
                         "record {number} waits for attempt {attempt} after {failures} failures in a row"
                     ));

@@ -52,6 +52,17 @@ fn generator(contract: Contract) -> SchemaGenerator {
 
 /// Describes the variants of an enum in the forms that code generators understand.
 fn describe_variants(name: &str, schema: &mut Value, all: &Map<String, Value>) {
+    // What is no reference in a list of groups is a variant.
+    let groups = schema
+        .get_mut("anyOf")
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten();
+    for variant in groups.filter(|group| group["properties"].is_object()) {
+        let title = title(name, variant);
+        let fields = variant.as_object_mut().expect("a schema");
+        fields.extend(title.map(|title| ("title".to_owned(), title.into())));
+    }
     let Some(variants) = schema.get_mut("oneOf").and_then(Value::as_array_mut) else {
         return;
     };
@@ -62,13 +73,7 @@ fn describe_variants(name: &str, schema: &mut Value, all: &Map<String, Value>) {
         return;
     }
     for variant in variants {
-        let properties = variant["properties"].as_object().into_iter().flat_map(Map::values);
-        let tag = properties.filter_map(|property| property["const"].as_str()).next();
-        // Types are named after titles, and numbered without.
-        let title = tag.map(|tag| {
-            let words = tag.split('-').map(|word| word[..1].to_uppercase() + &word[1..]);
-            format!("{name}{}", words.collect::<String>())
-        });
+        let title = title(name, variant);
         let fields = variant.as_object_mut().expect("a schema");
         // Generators ignore fields beside a reference, so the variant repeats the fields of that type.
         let reference = fields.get("$ref").and_then(Value::as_str);
@@ -84,6 +89,14 @@ fn describe_variants(name: &str, schema: &mut Value, all: &Map<String, Value>) {
         }
         fields.extend(title.map(|title| ("title".to_owned(), title.into())));
     }
+}
+
+/// The title of a variant with a tag. Types are named after titles, and numbered without.
+fn title(name: &str, variant: &Value) -> Option<String> {
+    let properties = variant["properties"].as_object().into_iter().flat_map(Map::values);
+    let tag = properties.filter_map(|property| property["const"].as_str()).next()?;
+    let words = tag.split('-').map(|word| word[..1].to_uppercase() + &word[1..]);
+    Some(format!("{name}{}", words.collect::<String>()))
 }
 
 /// The words that are the variants, and the descriptions of those that have one; `None` unless all variants are words.

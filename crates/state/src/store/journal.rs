@@ -16,7 +16,7 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
-use ralph_core::event::{Event, Record, RunId};
+use ralph_core::event::{Event, Record, RunEvent, RunId};
 
 use super::append::{AppendError, AppendOnly};
 use reader::Outline;
@@ -50,12 +50,12 @@ impl Journal {
         };
         let record = journal.append(
             at_ms,
-            Event::JournalOpened {
+            Event::Run(RunEvent::JournalOpened {
                 format: FORMAT.to_owned(),
                 version: VERSION,
                 ralph: env!("CARGO_PKG_VERSION").to_owned(),
                 run: run.clone(),
-            },
+            }),
         )?;
         Ok((journal, record))
     }

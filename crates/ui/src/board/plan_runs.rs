@@ -1,7 +1,7 @@
 //! The runs of a plan, as read from their journals so far.
 
 use ralph_core::{
-    event::{AgentSignal, Event, Record, Usage},
+    event::{AgentEvent, AgentSignal, Event, IterationEvent, Record, Usage},
     run::RunView,
 };
 use ralph_text::one_line;
@@ -33,12 +33,12 @@ impl PlanRuns {
     pub fn apply(&mut self, record: &Record) {
         self.view.apply(record);
         match &record.event {
-            Event::AgentReported {
+            Event::Agent(AgentEvent::Reported {
                 signal: AgentSignal::Said { text },
                 ..
-            } => self.said = last_line(text).or(self.said.take()),
+            }) => self.said = last_line(text).or(self.said.take()),
             // The last line belongs to the agent of an earlier iteration.
-            Event::IterationStarted { .. } => self.said = None,
+            Event::Iteration(IterationEvent::Started { .. }) => self.said = None,
             _ => {}
         }
     }

@@ -1,8 +1,9 @@
 use std::path::PathBuf;
 
 use ralph_core::event::{
-    AgentSignal, BreakerCause, BreakerState, Event, Exit, Goal, Hint, LimitKind, Missing, Outcome, PlanSnapshot,
-    PlanTask, Problem, ProblemKind, Proof, Record, Settings, SteeringId, SteeringKind, Usage, Wait, WaitCause, WaitEnd,
+    AgentEvent, AgentSignal, BreakerCause, BreakerState, ClaimEvent, Event, Exit, Goal, Hint, IterationEvent,
+    LimitKind, Missing, Outcome, PlanEvent, PlanSnapshot, PlanTask, Problem, ProblemKind, Proof, Record, RunEvent,
+    Settings, SteeringEvent, SteeringId, SteeringKind, TaskEvent, TimeEvent, Usage, Wait, WaitCause, WaitEnd,
 };
 use ralph_core::{
     run::TaskState,
@@ -27,7 +28,7 @@ fn began(goals: &[&str]) -> Event {
         on_edit: false,
         ..Goal::default()
     });
-    Event::RunStarted {
+    Event::Run(RunEvent::Started {
         project: PathBuf::from("/project"),
         pid: 1,
         settings: Box::new(Settings {
@@ -40,7 +41,7 @@ fn began(goals: &[&str]) -> Event {
         number: 1,
         earlier_starts_ms: Vec::new(),
         earlier_spending: Vec::new(),
-    }
+    })
 }
 
 fn plan(tasks: &[(&str, bool)]) -> Event {
@@ -53,9 +54,9 @@ fn plan(tasks: &[(&str, bool)]) -> Event {
         settings: Default::default(),
         ..PlanTask::default()
     });
-    Event::PlanRead {
+    Event::Plan(PlanEvent::Read {
         plan: PlanSnapshot { tasks: tasks.collect() },
-    }
+    })
 }
 
 fn started(iteration: u32, task: &str) -> Event {
@@ -63,17 +64,17 @@ fn started(iteration: u32, task: &str) -> Event {
 }
 
 fn ended(iteration: u32, outcome: Outcome) -> Event {
-    Event::IterationEnded {
+    Event::Iteration(IterationEvent::Ended {
         iteration,
         outcome,
         exit: Some(Exit::Code { code: 0 }),
         duration_ms: 2_000,
         output_bytes: 0,
-    }
+    })
 }
 
 fn used(iteration: u32, input_tokens: u64) -> Event {
-    Event::AgentReported {
+    Event::Agent(AgentEvent::Reported {
         iteration,
         signal: AgentSignal::Usage {
             usage: Usage {
@@ -81,7 +82,7 @@ fn used(iteration: u32, input_tokens: u64) -> Event {
                 ..Usage::default()
             },
         },
-    }
+    })
 }
 
 fn checked(iteration: u32, name: &str, passed: bool) -> Event {
@@ -89,11 +90,11 @@ fn checked(iteration: u32, name: &str, passed: bool) -> Event {
 }
 
 fn stopped(reason: StopReason) -> Event {
-    Event::RunStopped {
+    Event::Run(RunEvent::Stopped {
         reason,
         hints: vec![Hint::Resume].into(),
         totals: Totals::default(),
-    }
+    })
 }
 
 fn report_of(records: &[Record]) -> RunReport {
@@ -123,20 +124,20 @@ fn the_whole_of_a_report_as_text() {
         (3_000, ended(1, limited)),
         (
             3_000,
-            Event::WaitStarted {
+            Event::Time(TimeEvent::WaitStarted {
                 wait: Wait::LimitReset,
                 until_ms: 0,
                 attempt: 0,
                 why: WaitCause::Failure {
                     problem: Problem::said(ProblemKind::RateLimited { until_ms: None }, "too many requests"),
                 },
-            },
+            }),
         ),
         (
             63_000,
-            Event::WaitEnded {
+            Event::Time(TimeEvent::WaitEnded {
                 cause: WaitEnd::Elapsed,
-            },
+            }),
         ),
         (63_000, started(1, "One")),
         (64_000, plan(&[("One", true), ("Two", false)])),
@@ -144,7 +145,7 @@ fn the_whole_of_a_report_as_text() {
         (64_000, checked(1, "tests", false)),
         (
             64_000,
-            Event::RunStopped {
+            Event::Run(RunEvent::Stopped {
                 reason: StopReason::LimitReached {
                     limit: LimitKind::MaxTime,
                 },
@@ -160,7 +161,7 @@ fn the_whole_of_a_report_as_text() {
                     },
                     elapsed_ms: 64_000,
                 },
-            },
+            }),
         ),
     ]));
     insta::assert_snapshot!(text(&report), @r"
@@ -212,9 +213,9 @@ fn done_tasks_that_are_no_longer_in_the_plan_file_are_counted_once() {
         ..PlanTask::default()
     };
     let tidied = |tasks: Vec<PlanTask>| {
-        let plan = Event::PlanRead {
+        let plan = Event::Plan(PlanEvent::Read {
             plan: PlanSnapshot { tasks },
-        };
+        });
         text(&report_of(&records([(1_000, began(&[])), (1_000, plan)])))
     };
     let two = tidied(vec![task("One", 0), task("Two", 0), task("Three", 1)]);
@@ -244,11 +245,11 @@ fn a_run_without_an_end_counts_what_is_there() {
 
 #[test]
 fn the_time_in_which_ralph_was_dead_is_no_time_of_the_run() {
-    let resumed = Event::RunResumed {
+    let resumed = Event::Run(RunEvent::Resumed {
         ralph: String::new(),
         pid: 2,
         settings: Box::default(),
-    };
+    });
     let report = report_of(&records([
         (1_000, began(&[])),
         (2_000, plan(&[])),
@@ -299,16 +300,16 @@ fn goals_that_pass_before_the_first_iteration_verify_it() {
 
 #[test]
 fn a_block_that_was_resolved_and_a_task_that_came_back_need_nobody() {
-    let blocked = Event::TaskBlocked {
+    let blocked = Event::Task(TaskEvent::Blocked {
         iteration: 1,
         task: Some("One".to_owned()),
         question: "Which key?".into(),
-    };
-    let edited = Event::PlanEdited {
+    });
+    let edited = Event::Plan(PlanEvent::Edited {
         iteration: 1,
         vanished: vec!["Two".to_owned()],
         added: Vec::new(),
-    };
+    });
     let first = [
         began(&["a"]),
         plan(&[("One", false)]),
@@ -337,17 +338,19 @@ fn a_block_that_was_resolved_and_a_task_that_came_back_need_nobody() {
 
 #[test]
 fn a_message_that_never_arrived_needs_a_person_and_a_withdrawn_one_does_not() {
-    let queued = |id, text: &str| Event::SteeringQueued {
-        id: SteeringId(id),
-        kind: SteeringKind::Next,
-        text: text.to_owned(),
-        answers: None,
+    let queued = |id, text: &str| {
+        Event::Steering(SteeringEvent::Queued {
+            id: SteeringId(id),
+            kind: SteeringKind::Next,
+            text: text.to_owned(),
+            answers: None,
+        })
     };
     let report = report([
         began(&[]),
         queued(1, "one"),
         queued(2, "two"),
-        Event::SteeringWithdrawn { id: SteeringId(2) },
+        Event::Steering(SteeringEvent::Withdrawn { id: SteeringId(2) }),
         stopped(StopReason::Interrupted),
     ]);
     assert_eq!(report.needs_person, ["message 1 was not delivered: one"]);
@@ -358,12 +361,12 @@ fn while_a_run_goes_on_its_messages_are_queued_and_its_iteration_runs() {
     let events = [
         began(&[]),
         started(1, "One"),
-        Event::SteeringQueued {
+        Event::Steering(SteeringEvent::Queued {
             id: SteeringId(1),
             kind: SteeringKind::Next,
             text: "use tabs".to_owned(),
             answers: None,
-        },
+        }),
     ];
     let view = RunView::of(&records((1_000..).zip(events)));
     let running = RunReport::from_running(view.clone(), 43_001);
@@ -410,21 +413,21 @@ fn nothing_of_an_agent_reaches_a_terminal_as_it_is() {
         began(&[]),
         plan(&[(evil, false)]),
         started(1, evil),
-        Event::SteeringQueued {
+        Event::Steering(SteeringEvent::Queued {
             id: SteeringId(1),
             kind: SteeringKind::Standing,
             text: evil.to_owned(),
             answers: None,
-        },
-        Event::TaskBlocked {
+        }),
+        Event::Task(TaskEvent::Blocked {
             iteration: 1,
             task: Some(evil.to_owned()),
             question: evil.into(),
-        },
-        Event::ClaimRefused {
+        }),
+        Event::Claim(ClaimEvent::Refused {
             iteration: 1,
             reasons: vec![Missing::SaidNotDone { why: evil.into() }].into(),
-        },
+        }),
         stopped(StopReason::Blocked { question: evil.into() }),
     ]);
     for written in [text(&report), markdown(&report, |_| "then".to_owned())] {

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use ralph_core::{
-    event::{AgentSignal, AskKind, Event, Notice, Question, StopReason, Wait},
+    event::{
+        AgentEvent, AgentSignal, AskEvent, AskKind, Event, Notice, Question, RunEvent, StopReason, TaskEvent,
+        TimeEvent, Wait,
+    },
     run::{Phase, RunView},
 };
 use ralph_text::one_line;
@@ -41,31 +44,31 @@ pub fn reason(event: &Event, view: &RunView) -> Option<Reason> {
     let mut asked_as = None;
     let (reason, how) = match event {
         // The question was already announced when the iteration asked it.
-        Event::RunStopped {
+        Event::Run(RunEvent::Stopped {
             reason: StopReason::Blocked { .. },
             ..
-        } if asked_last(view) => return None,
+        }) if asked_last(view) => return None,
         // A user who has ended the run knows it.
-        Event::RunStopped { reason, totals, .. } if !reason.was_asked_for() => {
+        Event::Run(RunEvent::Stopped { reason, totals, .. }) if !reason.was_asked_for() => {
             let all = u64::from(totals.tasks_done) + u64::from(totals.tasks_open);
             let tasks = counted(all, "task");
             let reason = format!("{} · {} of {tasks}", stop_in_words(reason), totals.tasks_done);
             (reason, None)
         }
-        Event::AgentReported {
+        Event::Agent(AgentEvent::Reported {
             signal:
                 AgentSignal::PermissionAsked {
                     text, allowed: false, ..
                 }
                 | AgentSignal::QuestionAsked { text, .. },
             ..
-        } => (format!("the agent asks: {text}"), None),
-        Event::WaitStarted {
+        }) => (format!("the agent asks: {text}"), None),
+        Event::Time(TimeEvent::WaitStarted {
             wait: Wait::Disk, why, ..
-        } => (format!("waiting for space: {}", wait_cause_in_words(why)), None),
+        }) => (format!("waiting for space: {}", wait_cause_in_words(why)), None),
         // A question whose wait has no end any more was announced before.
-        Event::Asked { ask } if ask.kind.waits() && ask.until_ms.is_none() => return None,
-        Event::Asked { ask } => {
+        Event::Ask(AskEvent::Asked { ask }) if ask.kind.waits() && ask.until_ms.is_none() => return None,
+        Event::Ask(AskEvent::Asked { ask }) => {
             asked_as = Some(ask.number);
             let request = &ask.request;
             match (ask.kind, &request.questions[..]) {
@@ -84,13 +87,13 @@ pub fn reason(event: &Event, view: &RunView) -> Option<Reason> {
                 }
             }
         }
-        Event::TaskBlocked { question, .. } => {
+        Event::Task(TaskEvent::Blocked { question, .. }) => {
             let number = view.blocks.last().map(|block| block.number);
             let how = number.map(|number| format!("ralph answer {number} \"…\""));
             asked_as = number;
             (format!("blocked: {question}"), how)
         }
-        Event::TaskSetAside { .. }
+        Event::Task(TaskEvent::SetAside { .. })
         | Event::Noticed {
             notice: Notice::LimitNear { .. },
         } => (narrate(event, |_| String::new())?.text, None),
@@ -229,14 +232,14 @@ mod tests {
     }
 
     fn stopped(reason: StopReason) -> Event {
-        Event::RunStopped {
+        Event::Run(RunEvent::Stopped {
             reason,
             hints: Vec::new().into(),
             totals: Totals {
                 tasks_done: 4,
                 ..Totals::default()
             },
-        }
+        })
     }
 
     #[test]
@@ -284,14 +287,14 @@ mod tests {
     #[test]
     fn a_permission_that_was_given_calls_nobody() {
         let asked = |allowed| {
-            told(&Event::AgentReported {
+            told(&Event::Agent(AgentEvent::Reported {
                 iteration: 1,
                 signal: AgentSignal::PermissionAsked {
                     id: "1".to_owned(),
                     text: "bash (touch x)".to_owned(),
                     allowed,
                 },
-            })
+            }))
         };
         assert_eq!(asked(true), None);
         assert_eq!(asked(false).as_deref(), Some("ralph: the agent asks: bash (touch x)"));
@@ -299,13 +302,13 @@ mod tests {
 
     #[test]
     fn nothing_of_an_agent_gets_out_of_the_notification() {
-        let asked = told(&Event::AgentReported {
+        let asked = told(&Event::Agent(AgentEvent::Reported {
             iteration: 1,
             signal: AgentSignal::QuestionAsked {
                 id: String::new(),
                 text: "a\x1b\\\x1b]52;c;x\x07b\u{9c}".to_owned(),
             },
-        });
+        }));
         let bytes = bytes(&NotifyChannel::Osc9, &asked.unwrap());
         let text = String::from_utf8(bytes).unwrap();
         let inner = text
@@ -322,16 +325,16 @@ mod tests {
         assert_eq!(told(&question_asked(3, false)).as_deref(), Some(colour));
         let several = told(&question_asked(3, true)).unwrap();
         assert!(several.ends_with(" · ralph asks"), "{several}");
-        let blocked = Event::TaskBlocked {
+        let blocked = Event::Task(TaskEvent::Blocked {
             iteration: 1,
             task: None,
             question: "Which key?".into(),
-        };
+        });
         let key = "ralph: blocked: Which key? · ralph answer 1 \"…\"";
         assert_eq!(told(&blocked).as_deref(), Some(key));
 
         let mut evil = permission_asked(3);
-        if let Event::Asked { ask } = &mut evil {
+        if let Event::Ask(AskEvent::Asked { ask }) = &mut evil {
             ask.request.title = format!("$(reboot) · ralph answer 3 always\n\x1b]0;x\x07\0{}", "x".repeat(500));
         }
         let evil = told(&evil).unwrap();

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ralph_core::event::{Event, Record};
+use ralph_core::event::{Event, IterationEvent, Record};
 use ralph_state::control::frames::{PollResult, UiEvent};
 
 use super::{
@@ -122,8 +122,9 @@ impl Player {
             && let Some(output_ms) = cast.next_ms()
         {
             // Output precedes the end of its iteration, even if the clocks disagree.
-            let first = record
-                .is_none_or(|record| output_ms <= record.at_ms || matches!(record.event, Event::IterationEnded { .. }));
+            let first = record.is_none_or(|record| {
+                output_ms <= record.at_ms || matches!(record.event, Event::Iteration(IterationEvent::Ended { .. }))
+            });
             if first {
                 return match cast.advance()? {
                     CastEvent::Output { text, .. } => Some(UiEvent::Output(text.into_bytes())),
@@ -138,7 +139,7 @@ impl Player {
     }
 
     fn open_cast(&mut self, record: &Record) {
-        if let Event::IterationStarted { iteration, .. } = record.event {
+        if let Event::Iteration(IterationEvent::Started { iteration, .. }) = record.event {
             self.cast = OpenCast::open(&(self.recordings)(iteration), record.at_ms);
         }
     }
@@ -155,7 +156,7 @@ impl Player {
     }
 
     fn starts(&self) -> impl DoubleEndedIterator<Item = usize> {
-        let starts = |record: &Record| matches!(record.event, Event::IterationStarted { .. });
+        let starts = |record: &Record| matches!(record.event, Event::Iteration(IterationEvent::Started { .. }));
         (0..self.records.len()).filter(move |at| starts(&self.records[*at]))
     }
 
@@ -263,15 +264,15 @@ impl EventSource for Player {
     fn timeline(&self) -> Option<Timeline> {
         let (first, last) = (self.records.first()?, self.records.last()?);
         let start = |at: usize| match self.records[at].event {
-            Event::IterationStarted { iteration, .. } => Some((iteration, self.records[at].at_ms)),
+            Event::Iteration(IterationEvent::Started { iteration, .. }) => Some((iteration, self.records[at].at_ms)),
             _ => None,
         };
         let settled = self.records.iter().filter_map(|record| match &record.event {
-            Event::IterationSettled {
+            Event::Iteration(IterationEvent::Settled {
                 iteration,
                 checkpoint: Some(after),
                 ..
-            } => Some((*iteration, after.clone())),
+            }) => Some((*iteration, after.clone())),
             _ => None,
         });
         Some(Timeline {
@@ -357,13 +358,13 @@ mod tests {
     }
 
     fn ended(iteration: u32) -> Event {
-        Event::IterationEnded {
+        Event::Iteration(IterationEvent::Ended {
             iteration,
             outcome: Outcome::Completed,
             exit: None,
             duration_ms: 0,
             output_bytes: 0,
-        }
+        })
     }
 
     /// A run of two iterations. The recording of the first one extends beyond its end by the records' clock.

@@ -7,7 +7,7 @@ use std::{
 };
 
 use crossterm::event::{Event as Input, KeyCode};
-use ralph_core::event::{Event, Record, RequestedBy};
+use ralph_core::event::{Event, IterationEvent, Record, RequestedBy};
 use ralph_core::run::Phase;
 use ralph_state::control::frames::{PollResult, UiEvent};
 use ralph_system::proc::{Size, screen::Screen};
@@ -271,7 +271,7 @@ impl<'a> RunScreen<'a> {
 
     fn take_record(&mut self, record: &Record) {
         self.model.apply(record);
-        if let Event::IterationStarted { .. } = record.event {
+        if let Event::Iteration(IterationEvent::Started { .. }) = record.event {
             self.restart_terminal();
         }
         show_question(&mut self.model);
@@ -279,7 +279,7 @@ impl<'a> RunScreen<'a> {
         self.model.ui.replay = self.source.replay();
         self.terminal.dirty = true;
         self.fit();
-        if let Event::IterationSettled { iteration, .. } = record.event
+        if let Event::Iteration(IterationEvent::Settled { iteration, .. }) = record.event
             && self.model.ui.pane == Pane::Diff
             && self.model.ui.diff.iteration == Some(iteration)
         {

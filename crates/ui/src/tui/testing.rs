@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use ralph_core::{
     event::{
-        AgentSignal, Changes, Checkpoint, Event, Goal, Limits, Outcome, PlanSnapshot, PlanTask, Record, RunId,
-        Settings, SteeringId, SteeringKind, Totals, Usage,
+        AgentEvent, AgentSignal, AskEvent, Changes, Checkpoint, Event, Goal, IterationEvent, Limits, Outcome,
+        PlanEvent, PlanSnapshot, PlanTask, Record, RunEvent, RunId, Settings, SteeringEvent, SteeringId, SteeringKind,
+        TimeEvent, Totals, Usage,
     },
     testing::{iteration_started, permission_asked, question_asked},
 };
@@ -40,12 +41,12 @@ pub(super) fn model(cols: u16, rows: u16, events: impl IntoIterator<Item = Event
 
 /// The queued message `id`.
 pub(super) fn queued(id: u32, kind: SteeringKind, text: &str) -> Event {
-    Event::SteeringQueued {
+    Event::Steering(SteeringEvent::Queued {
         id: SteeringId(id),
         kind,
         text: text.to_owned(),
         answers: None,
-    }
+    })
 }
 
 const TASKS: [&str; 4] = [
@@ -65,9 +66,9 @@ pub(super) fn plan(done: usize, open: usize) -> Event {
         settings: Default::default(),
         ..PlanTask::default()
     });
-    Event::PlanRead {
+    Event::Plan(PlanEvent::Read {
         plan: PlanSnapshot { tasks: tasks.collect() },
-    }
+    })
 }
 
 pub(super) fn begun() -> Vec<Event> {
@@ -97,13 +98,13 @@ pub(super) fn begun() -> Vec<Event> {
         ..Settings::default()
     };
     vec![
-        Event::JournalOpened {
+        Event::Run(RunEvent::JournalOpened {
             format: "ralph".to_owned(),
             version: 1,
             ralph: "0.1.0".to_owned(),
             run: RunId("20261120-102835-4f2a".to_owned()),
-        },
-        Event::RunStarted {
+        }),
+        Event::Run(RunEvent::Started {
             project: PathBuf::from("/home/me/project"),
             pid: 1,
             settings: Box::new(settings),
@@ -111,7 +112,7 @@ pub(super) fn begun() -> Vec<Event> {
             number: 1,
             earlier_starts_ms: Vec::new(),
             earlier_spending: Vec::new(),
-        },
+        }),
         plan(0, 4),
     ]
 }
@@ -139,7 +140,7 @@ pub(super) fn ended(iteration: u32, outcome: Outcome) -> Vec<Event> {
         removed: 4,
     };
     vec![
-        Event::AgentReported {
+        Event::Agent(AgentEvent::Reported {
             iteration,
             signal: AgentSignal::Usage {
                 usage: Usage {
@@ -150,15 +151,15 @@ pub(super) fn ended(iteration: u32, outcome: Outcome) -> Vec<Event> {
                     ..Usage::default()
                 },
             },
-        },
-        Event::IterationEnded {
+        }),
+        Event::Iteration(IterationEvent::Ended {
             iteration,
             outcome,
             exit: None,
             duration_ms: 42_000,
             output_bytes: 10_000,
-        },
-        Event::IterationSettled {
+        }),
+        Event::Iteration(IterationEvent::Settled {
             iteration,
             checkpoint: Some(checkpoint()),
             changes: Some(changes),
@@ -167,12 +168,12 @@ pub(super) fn ended(iteration: u32, outcome: Outcome) -> Vec<Event> {
             undone: false,
             committed: None,
             elsewhere: ralph_core::event::Elsewhere::default(),
-        },
+        }),
     ]
 }
 
 pub(super) fn stopped(reason: ralph_core::event::StopReason) -> Event {
-    Event::RunStopped {
+    Event::Run(RunEvent::Stopped {
         reason,
         hints: vec![ralph_core::event::Hint::SetGoal].into(),
         totals: Totals {
@@ -183,7 +184,7 @@ pub(super) fn stopped(reason: ralph_core::event::StopReason) -> Event {
             usage: Usage::default(),
             elapsed_ms: 192_000,
         },
-    }
+    })
 }
 
 /// A run with two finished iterations and a third that runs.
@@ -249,14 +250,14 @@ pub(super) fn seen(run: &str, events: impl IntoIterator<Item = Event>) -> PlanRu
     let mut seen = PlanRuns::default();
     for (event, seq) in events.into_iter().zip(0..) {
         let event = match event {
-            Event::JournalOpened {
+            Event::Run(RunEvent::JournalOpened {
                 format, version, ralph, ..
-            } => Event::JournalOpened {
+            }) => Event::Run(RunEvent::JournalOpened {
                 format,
                 version,
                 ralph,
                 run: RunId(run.to_owned()),
-            },
+            }),
             event => event,
         };
         seen.apply(&Record {
@@ -356,21 +357,21 @@ pub(super) const PLANS: [&str; 8] = ["api", "ui", "docs", "search", "billing", "
 
 /// A batch with plans in many different states.
 pub(super) fn busy_board() -> Board {
-    let said = Event::AgentReported {
+    let said = Event::Agent(AgentEvent::Reported {
         iteration: 3,
         signal: AgentSignal::Said {
             text: "The parser is there.\n\nNow the tests of lists in tables.\n".to_owned(),
         },
-    };
-    let limited = Event::WaitStarted {
+    });
+    let limited = Event::Time(TimeEvent::WaitStarted {
         wait: ralph_core::event::Wait::LimitReset,
         until_ms: START_MS + 3_600_000,
         attempt: 0,
         why: ralph_core::event::WaitCause::CallsUsedUp,
-    };
+    });
     // Five minutes are left when the board is drawn.
     let in_time = |mut event: Event| {
-        if let Event::Asked { ask } = &mut event {
+        if let Event::Ask(AskEvent::Asked { ask }) = &mut event {
             ask.until_ms = Some(START_MS + 420_000);
         }
         event

@@ -7,6 +7,7 @@ use ralph_core::{
 };
 
 use super::*;
+use ralph_core::event::AskEvent;
 
 fn notice(text: &str) -> Event {
     Event::Noticed {
@@ -19,7 +20,7 @@ fn notice(text: &str) -> Event {
 
 /// An event whose text has no bound.
 fn forgotten(rule: &str) -> Event {
-    Event::RuleForgotten { rule: rule.to_owned() }
+    Event::Ask(AskEvent::RuleForgotten { rule: rule.to_owned() })
 }
 
 fn written(dir: &Path) -> PathBuf {

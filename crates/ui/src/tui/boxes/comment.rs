@@ -167,7 +167,7 @@ fn choose(model: &mut Model, chosen: usize) {
 
 #[cfg(test)]
 mod tests {
-    use ralph_core::event::{CommentAuthor, Event};
+    use ralph_core::event::{CommentAuthor, CommentEvent, Event};
 
     use super::*;
     use crate::tui::{
@@ -196,12 +196,12 @@ mod tests {
             quote: vec!["2".into()].into(),
             ..CommentPlace::default()
         };
-        Event::CommentWritten {
+        Event::Comment(CommentEvent::Written {
             comment,
             by: CommentAuthor::User,
             place: Box::new(place),
             text: text.to_owned(),
-        }
+        })
     }
 
     #[test]
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn the_list_sends_edits_withdraws_and_resolves() {
-        let resolved = Event::CommentResolved { comment: 1 };
+        let resolved = Event::Comment(CommentEvent::Resolved { comment: 1 });
         let mut model = shown(vec![written(1, "one"), written(2, "two")]);
         press(&mut model, "L");
         press(&mut model, "j");
@@ -253,13 +253,20 @@ mod tests {
         );
         let message = ralph_core::event::SteeringId(1);
         let comments = vec![1].into();
-        let mut model = shown(vec![written(1, "one"), Event::CommentsSent { message, comments }]);
+        let mut model = shown(vec![
+            written(1, "one"),
+            Event::Comment(CommentEvent::Sent { message, comments }),
+        ]);
         press(&mut model, "L");
         let closes = UserCommand::ResolveComment { comment: 1 };
         assert_eq!(press(&mut model, "x"), [ScreenOrder::by_user(closes)]);
         let message = ralph_core::event::SteeringId(1);
         let comments = vec![1].into();
-        let events = vec![written(1, "one"), Event::CommentsSent { message, comments }, resolved];
+        let events = vec![
+            written(1, "one"),
+            Event::Comment(CommentEvent::Sent { message, comments }),
+            resolved,
+        ];
         let mut model = shown(events);
         press(&mut model, "L");
         assert_eq!(press(&mut model, "x"), [], "it is resolved");

@@ -63,7 +63,7 @@ mod tests {
     use crossterm::event::KeyCode;
 
     use super::*;
-    use ralph_core::event::{AgentSignal, Event, SteeringKind};
+    use ralph_core::event::{AgentEvent, AgentSignal, Event, SteeringKind};
 
     use crate::tui::{
         model::DiffState,
@@ -115,10 +115,10 @@ mod tests {
         assert_eq!(press(&mut model, "ym"), [], "nothing was said");
         assert!(model.ui.toast.is_some());
         let text = "Run this:\n```sh\ncargo test\n```".to_owned();
-        let said = Event::AgentReported {
+        let said = Event::Agent(AgentEvent::Reported {
             iteration: 3,
             signal: AgentSignal::Said { text: text.clone() },
-        };
+        });
         model.apply(&ralph_core::event::Record {
             seq: 99,
             at_ms: model.now_ms,

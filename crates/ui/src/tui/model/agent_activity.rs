@@ -4,7 +4,7 @@
 //! of the time limit on. The screen itself only sees that no output arrives, and calls that quiet.
 
 use ralph_core::{
-    event::{Event, Notice, Record},
+    event::{AgentEvent, AskEvent, Event, IterationEvent, Notice, Record, RunEvent, TimeEvent},
     run::{Phase, RunView},
 };
 
@@ -53,12 +53,12 @@ impl AgentActivity {
 
     pub fn apply(&mut self, record: &Record) {
         match &record.event {
-            Event::JournalOpened { .. } => *self = Self::default(),
-            Event::ClockMoved { .. } | Event::IterationStarted { .. } => {
+            Event::Run(RunEvent::JournalOpened { .. }) => *self = Self::default(),
+            Event::Time(TimeEvent::ClockMoved { .. }) | Event::Iteration(IterationEvent::Started { .. }) => {
                 self.heard_ms = record.at_ms;
                 self.idle = None;
             }
-            Event::AgentReported { .. } | Event::Answered { .. } => {
+            Event::Agent(AgentEvent::Reported { .. }) | Event::Ask(AskEvent::Answered { .. }) => {
                 self.note_output(record.at_ms);
             }
             Event::Noticed { notice } => self.noticed(notice, record.at_ms),

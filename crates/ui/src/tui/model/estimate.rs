@@ -56,7 +56,7 @@ pub fn more(run: &RunView) -> Option<[String; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ralph_core::event::{Event, Outcome, PausedBy};
+    use ralph_core::event::{Event, Outcome, PausedBy, TimeEvent};
 
     use crate::tui::testing::{begun, ended, model, plan, running, started};
 
@@ -76,7 +76,11 @@ mod tests {
         assert_eq!(estimate(nothing), None, "four iterations, and nothing was ticked");
         let mut held = running();
         held.extend(ended(3, Outcome::Completed));
-        held.extend([plan(3, 1), Event::Paused { by: PausedBy::User }, Event::Held]);
+        held.extend([
+            plan(3, 1),
+            Event::Time(TimeEvent::Paused { by: PausedBy::User }),
+            Event::Time(TimeEvent::Held),
+        ]);
         assert_eq!(estimate(held), None, "nobody works");
     }
 }

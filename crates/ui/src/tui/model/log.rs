@@ -3,7 +3,10 @@
 use std::collections::VecDeque;
 
 use ralph_core::{
-    event::{AgentSignal, Event, FileChange, Outcome, Record, clip},
+    event::{
+        AgentEvent, AgentSignal, ClaimEvent, Event, FileChange, IterationEvent, Outcome, Record, RunEvent, TimeEvent,
+        clip,
+    },
     run::Iteration,
 };
 use ralph_state::control::frames::SignalDetail;
@@ -187,19 +190,24 @@ impl EventLog {
         clock: impl Fn(u64) -> String,
     ) -> Option<EventLine> {
         match (&record.event, iteration) {
-            (Event::IterationSettled { .. }, Some(iteration)) => {
+            (Event::Iteration(IterationEvent::Settled { .. }), Some(iteration)) => {
                 self.ended = Some(EndedIteration {
                     at_ms: record.at_ms,
                     parts: separator(iteration),
                 });
                 return None;
             }
-            (Event::ClaimRefused { .. }, _) => {
+            (Event::Claim(ClaimEvent::Refused { .. }), _) => {
                 if let Some(ended) = &mut self.ended {
                     ended.parts[1] = "refused".to_owned();
                 }
             }
-            (Event::IterationStarted { .. } | Event::RunStopped { .. } | Event::WaitStarted { .. }, _) => {
+            (
+                Event::Iteration(IterationEvent::Started { .. })
+                | Event::Run(RunEvent::Stopped { .. })
+                | Event::Time(TimeEvent::WaitStarted { .. }),
+                _,
+            ) => {
                 if let Some(ended) = self.ended.take() {
                     self.push(ended.at_ms, LogLineKind::Separator, &ended.parts.join(" · "));
                 }
@@ -209,16 +217,16 @@ impl EventLog {
         // The rule says the same.
         let is_told = matches!(
             &record.event,
-            Event::IterationEnded {
+            Event::Iteration(IterationEvent::Ended {
                 outcome: Outcome::Completed,
                 ..
-            }
+            })
         );
         if let Some(line) = narrate(&record.event, clock).filter(|_| !is_told) {
             self.push(record.at_ms, LogLineKind::Event(line.tone), &line.text);
             return Some(line);
         }
-        if let Event::AgentReported { signal, .. } = &record.event
+        if let Event::Agent(AgentEvent::Reported { signal, .. }) = &record.event
             && let Some((sign, text)) = signal_line(signal)
         {
             self.push(record.at_ms, sign, &text);

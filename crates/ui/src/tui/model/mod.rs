@@ -30,7 +30,7 @@ pub use messages::{Editing, Recalling};
 pub use outline::{PlanRow, has_sections, heading_of};
 pub use parts::{CopyPortion, PORTIONS};
 use ralph_core::{
-    event::{CommandRefusal, Event, Notice, Record},
+    event::{AgentEvent, CommandRefusal, Event, IterationEvent, Notice, Record, RunEvent, TimeEvent},
     run::{Asks, Message, Phase, RunView},
 };
 use ralph_state::control::frames::SignalDetail;
@@ -73,7 +73,7 @@ impl Model {
     pub fn apply(&mut self, record: &Record) {
         self.now_ms = match record.event {
             // The clock may have been set back.
-            Event::ClockMoved { .. } => record.at_ms,
+            Event::Time(TimeEvent::ClockMoved { .. }) => record.at_ms,
             _ => self.now_ms.max(record.at_ms),
         };
         let offset_s = self.utc_offset_s;
@@ -82,11 +82,11 @@ impl Model {
         self.run.apply(record);
         self.asks.apply(record, &self.run);
         self.activity.apply(record);
-        if let Event::AgentReported { iteration, signal } = &record.event {
+        if let Event::Agent(AgentEvent::Reported { iteration, signal }) = &record.event {
             self.agent_text.note_signal(*iteration, signal);
         }
         let settled = match &record.event {
-            Event::IterationSettled { iteration, .. } => self.run.iterations.numbered(*iteration),
+            Event::Iteration(IterationEvent::Settled { iteration, .. }) => self.run.iterations.numbered(*iteration),
             _ => None,
         };
         if let Some(line) = self.log.take(record, settled, clock) {
@@ -106,7 +106,7 @@ impl Model {
         }
         // The end uses the place of toasts and must not wait for one to expire.
         match record.event {
-            Event::RunStopped { .. } => {
+            Event::Run(RunEvent::Stopped { .. }) => {
                 // All these questions assume a run that goes on.
                 if matches!(self.ui.mode, InputMode::Asking(_)) {
                     self.ui.mode = InputMode::Normal;
@@ -114,7 +114,7 @@ impl Model {
                 self.ui.toast = None;
                 self.ui.report.due = self.ui.replay.is_none();
             }
-            Event::RunReopened { .. } | Event::RunResumed { .. } => {
+            Event::Run(RunEvent::Reopened { .. }) | Event::Run(RunEvent::Resumed { .. }) => {
                 self.ui.report.due = false;
                 if let Some(pane) = self.ui.report.instead_of {
                     // The run was resumed elsewhere. An answer that was begun here stays open.
@@ -129,7 +129,7 @@ impl Model {
             _ => {}
         }
         // Reports of the agent do not change the report page until its iteration ends.
-        if !matches!(record.event, Event::AgentReported { .. }) {
+        if !matches!(record.event, Event::Agent(AgentEvent::Reported { .. })) {
             self.ui.report.width = None;
         }
     }

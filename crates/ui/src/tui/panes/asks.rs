@@ -366,7 +366,7 @@ mod tests {
     use crossterm::event::KeyCode;
 
     use ralph_core::{
-        event::{Answer, Event, Outcome, Record, StopReason, UserCommand},
+        event::{Answer, AskEvent, Event, IterationEvent, Outcome, Record, StopReason, TaskEvent, UserCommand},
         testing::{iteration_started, permission_asked, permission_decided, question_asked},
     };
 
@@ -386,20 +386,20 @@ mod tests {
             at: AnswerPlace::Screen,
         };
         let mut event = permission_decided(Some(ask), true, by, None);
-        if let Event::Answered { answered } = &mut event {
+        if let Event::Ask(AskEvent::Answered { answered }) = &mut event {
             answered.title = title.to_owned();
         }
         event
     }
 
     fn ended() -> Event {
-        Event::IterationEnded {
+        Event::Iteration(IterationEvent::Ended {
             iteration: 3,
             outcome: Outcome::Completed,
             exit: None,
             duration_ms: 1,
             output_bytes: 1,
-        }
+        })
     }
 
     /// The list after these events, without a box over it.
@@ -489,11 +489,11 @@ mod tests {
 
     #[test]
     fn a_task_that_is_blocked_is_answered_from_the_list() {
-        let block = Event::TaskBlocked {
+        let block = Event::Task(TaskEvent::Blocked {
             iteration: 3,
             task: Some("Write the parser".to_owned()),
             question: "Which key?".into(),
-        };
+        });
         let mut model = listing(vec![block]);
         update(&mut model, key(KeyCode::Enter));
         assert_eq!(opened(&model), Some((1, true)));
@@ -524,7 +524,7 @@ mod tests {
     fn ten_thousand_are_gone_through_and_searched_and_the_chosen_one_stays_chosen() {
         let many = (1..=10_000).flat_map(|number| {
             let mut asked = permission_asked(number);
-            if let Event::Asked { ask } = &mut asked {
+            if let Event::Ask(AskEvent::Asked { ask }) = &mut asked {
                 ask.request.title = format!("echo {number}.");
             }
             [asked, allowed(number, "echo")]

@@ -139,7 +139,7 @@ fn cancel(model: &mut Model) -> Vec<ScreenOrder> {
 mod tests {
     use crossterm::event::KeyCode;
 
-    use ralph_core::event::{BackgroundEnd, BackgroundResult, Event};
+    use ralph_core::event::{BackgroundEnd, BackgroundEvent, BackgroundResult, Event};
 
     use super::*;
     use crate::tui::{
@@ -153,17 +153,17 @@ mod tests {
     };
 
     fn started(number: u32) -> Event {
-        Event::BackgroundStarted {
+        Event::Background(BackgroundEvent::Started {
             number,
             by: Requester::Agent,
             command: format!("make {number}"),
             cwd: "/project".into(),
-        }
+        })
     }
 
     #[test]
     fn the_chosen_task_is_ended_once_and_one_that_is_over_never() {
-        let ended = Event::BackgroundEnded {
+        let ended = Event::Background(BackgroundEvent::Ended {
             number: 3,
             result: BackgroundResult {
                 end: BackgroundEnd::Cancelled,
@@ -171,7 +171,7 @@ mod tests {
                 output_bytes: 0,
                 tail: "".into(),
             },
-        };
+        });
         let events = [running(), vec![started(1), started(2), started(3), ended]].concat();
         let mut model = model(100, 30, events);
         assert_eq!(press(&mut model, "8"), []);
@@ -198,10 +198,10 @@ mod tests {
         model.apply(&ralph_core::event::Record {
             seq: 99,
             at_ms: model.now_ms,
-            event: Event::BackgroundCancelled {
+            event: Event::Background(BackgroundEvent::Cancelled {
                 number: 1,
                 by: Requester::User,
-            },
+            }),
         });
         assert_eq!(press(&mut model, "x"), [], "it is being ended");
         assert!(model.ui.toast.is_some());

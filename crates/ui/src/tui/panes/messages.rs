@@ -179,7 +179,7 @@ pub(in crate::tui) fn withdrawn(id: SteeringId) -> ScreenOrder {
 mod tests {
     use crossterm::event::KeyCode;
 
-    use ralph_core::event::{Event, Record};
+    use ralph_core::event::{Event, Record, SteeringEvent};
 
     use super::*;
     use crate::tui::{
@@ -242,7 +242,7 @@ mod tests {
         model.apply(&Record {
             seq: 99,
             at_ms: model.now_ms,
-            event: Event::SteeringWithdrawn { id: SteeringId(2) },
+            event: Event::Steering(SteeringEvent::Withdrawn { id: SteeringId(2) }),
         });
         press(&mut model, " 3");
         let sent = update(&mut model, key(KeyCode::Enter));

@@ -519,7 +519,9 @@ fn split(area: Rect, lines: usize) -> (Rect, Rect) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ralph_core::event::{Delivery, Event, SteeringId, SteeringKind, StopReason, Totals};
+    use ralph_core::event::{
+        Delivery, Event, PlanEvent, RunEvent, SteeringEvent, SteeringId, SteeringKind, StopReason, TaskEvent, Totals,
+    };
 
     use crossterm::event::KeyCode;
 
@@ -539,35 +541,35 @@ mod tests {
             run.apply_event(1, &event);
             outstanding_in_words(&run)
         };
-        let queued = Event::SteeringQueued {
+        let queued = Event::Steering(SteeringEvent::Queued {
             id,
             kind: SteeringKind::Standing,
             text: "Use tabs.".to_owned(),
             answers: None,
-        };
+        });
         assert_eq!(after(queued).as_deref(), Some("1 message waiting"));
-        let delivered = Event::SteeringDelivered {
+        let delivered = Event::Steering(SteeringEvent::Delivered {
             id,
             iteration: 1,
             how: Delivery::Prompt,
-        };
+        });
         assert_eq!(after(delivered).as_deref(), Some("1 standing message"));
-        let stopped = Event::RunStopped {
+        let stopped = Event::Run(RunEvent::Stopped {
             reason: StopReason::Requested,
             hints: Vec::new().into(),
             totals: Totals::default(),
-        };
+        });
         assert_eq!(after(stopped), None);
     }
 
     #[test]
     fn a_chosen_task_says_what_was_spent_on_it_and_what_it_waits_for() {
         let mut events = running();
-        events.push(Event::TaskBlocked {
+        events.push(Event::Task(TaskEvent::Blocked {
             iteration: 3,
             task: Some("Write the parser".to_owned()),
             question: "Which\tgrammar?".into(),
-        });
+        }));
         events.push(plan(0, 4));
         let mut model = model(160, 50, events);
         model.ui.focus = Focus::Plan;
@@ -591,7 +593,7 @@ mod tests {
 
     #[test]
     fn a_task_is_set_aside_and_taken_back_by_a_key() {
-        let set_aside = |task: &str| Event::TaskSetAsideByUser { task: task.to_owned() };
+        let set_aside = |task: &str| Event::Task(TaskEvent::SetAsideByUser { task: task.to_owned() });
         let mut events = running();
         events.push(plan(1, 4));
         let mut model = model(120, 40, events.clone());
@@ -625,7 +627,7 @@ mod tests {
             ..PlanTask::default()
         });
         let plan = PlanSnapshot { tasks: tasks.collect() };
-        let mut model = model(120, 40, [begun(), vec![Event::PlanRead { plan }]].concat());
+        let mut model = model(120, 40, [begun(), vec![Event::Plan(PlanEvent::Read { plan })]].concat());
         update(&mut model, key(KeyCode::Tab));
         let top = model.layout().tasks.y + 1;
         let click = |model: &mut Model, row: u16| {

@@ -2,7 +2,10 @@
 
 use crossterm::event::{MouseButton, MouseEvent};
 use ralph_core::{
-    event::{Event, PausedBy, Proof, SteeringId, SteeringKind, StopReason, Wait},
+    event::{
+        Event, PausedBy, Proof, RunEvent, SteeringEvent, SteeringId, SteeringKind, StopReason, TaskEvent, TimeEvent,
+        Wait,
+    },
     testing::Dice,
 };
 
@@ -67,17 +70,26 @@ fn keys_ask_the_loop_only_for_what_makes_sense_now() {
     assert_eq!(press(&mut model, "r"), []);
     assert!(model.ui.toast.is_some(), "the user is told why nothing happens");
 
-    let mut paused = after([begun(), vec![Event::Paused { by: PausedBy::File }, Event::Held]].concat());
+    let mut paused = after(
+        [
+            begun(),
+            vec![
+                Event::Time(TimeEvent::Paused { by: PausedBy::File }),
+                Event::Time(TimeEvent::Held),
+            ],
+        ]
+        .concat(),
+    );
     assert_eq!(press(&mut paused, "p"), [ScreenOrder::by_user(UserCommand::Resume)]);
     assert_eq!(press(&mut paused, "ni"), []);
     assert_eq!(paused.ui.mode, InputMode::Normal);
 
-    let wait = Event::WaitStarted {
+    let wait = Event::Time(TimeEvent::WaitStarted {
         wait: Wait::Backoff,
         until_ms: START_MS + 60_000,
         attempt: 1,
         why: ralph_core::event::WaitCause::BegunBefore,
-    };
+    });
     let mut waiting = after([begun(), vec![wait]].concat());
     assert_eq!(press(&mut waiting, "r"), [ScreenOrder::by_user(UserCommand::RetryNow)]);
 }
@@ -142,7 +154,7 @@ fn ctrl_c_asks_whatever_is_shown_but_closes_a_line_first_and_stops_when_it_is_pr
 
     let requested = |stop| {
         let by = RequestedBy::User;
-        after([running(), vec![Event::StopRequested { stop, by }]].concat())
+        after([running(), vec![Event::Run(RunEvent::StopRequested { stop, by })]].concat())
     };
     let mut stopping = requested(StopRequest::Graceful);
     assert_eq!(update(&mut stopping, control('c')), interrupt, "it is forced");
@@ -313,11 +325,11 @@ fn scrolling_stays_within_what_there_is() {
 #[test]
 fn only_a_message_that_is_due_is_taken_back() {
     let queued = |id, kind| queued(id, kind, "x");
-    let delivered = Event::SteeringDelivered {
+    let delivered = Event::Steering(SteeringEvent::Delivered {
         id: SteeringId(1),
         iteration: 3,
         how: ralph_core::event::Delivery::Prompt,
-    };
+    });
     let events = vec![queued(1, SteeringKind::Next), delivered, queued(2, SteeringKind::Next)];
     let mut model = after([running(), events].concat());
     assert_eq!(press(&mut model, "x"), [], "not while something else is shown");
@@ -567,10 +579,10 @@ fn the_end_of_a_run_is_shown_by_itself_once_nothing_is_typed_and_goes_when_the_r
     assert_eq!(left.ui.pane, Pane::Log, "back to where one was");
     apply(
         &mut model,
-        Event::RunReopened {
+        Event::Run(RunEvent::Reopened {
             by: RequestedBy::User,
             continued: false,
-        },
+        }),
     );
     assert_eq!(model.ui.pane, Pane::Log);
 
@@ -588,10 +600,10 @@ fn the_end_of_a_run_is_shown_by_itself_once_nothing_is_typed_and_goes_when_the_r
     press(&mut typing, "R");
     apply(
         &mut typing,
-        Event::RunReopened {
+        Event::Run(RunEvent::Reopened {
             by: RequestedBy::User,
             continued: false,
-        },
+        }),
     );
     assert_eq!(typing.ui.pane, Pane::Report, "whoever asked for it keeps it");
 
@@ -619,11 +631,11 @@ fn the_end_of_a_run_is_shown_by_itself_once_nothing_is_typed_and_goes_when_the_r
 
 #[test]
 fn what_blocks_a_run_is_answered_below_the_report_of_its_end() {
-    let blocked = Event::TaskBlocked {
+    let blocked = Event::Task(TaskEvent::Blocked {
         iteration: 3,
         task: Some("Write the parser".to_owned()),
         question: "Which key?".into(),
-    };
+    });
     let reason = StopReason::Blocked {
         question: "Which key?".into(),
     };
@@ -652,10 +664,10 @@ fn what_blocks_a_run_is_answered_below_the_report_of_its_end() {
         shown.apply(&ralph_core::event::Record {
             seq: 100,
             at_ms: shown.now_ms,
-            event: Event::RunReopened {
+            event: Event::Run(RunEvent::Reopened {
                 by: RequestedBy::User,
                 continued: false,
-            },
+            }),
         });
         assert_eq!(matches!(shown.ui.mode, InputMode::Answering(_)), left, "{typed}");
     }

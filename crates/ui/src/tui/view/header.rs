@@ -448,7 +448,7 @@ fn rounded(duration_ms: u64) -> String {
 mod tests {
     use ratatui::{Terminal, backend::TestBackend};
 
-    use ralph_core::event::{Event, Notice, Problem, ProblemKind};
+    use ralph_core::event::{Event, IterationEvent, Notice, Problem, ProblemKind, RunEvent, TimeEvent};
 
     use super::*;
     use crate::tui::{
@@ -540,7 +540,10 @@ mod tests {
         for (after, expected) in [
             (vec![], TextRole::BusyBadge),
             (
-                vec![Event::Paused { by: PausedBy::User }, Event::Held],
+                vec![
+                    Event::Time(TimeEvent::Paused { by: PausedBy::User }),
+                    Event::Time(TimeEvent::Held),
+                ],
                 TextRole::WaitingBadge,
             ),
             (vec![ralph_core::testing::permission_asked(1)], TextRole::AskingBadge),
@@ -563,7 +566,7 @@ mod tests {
         let at_task = model(120, 30, [running(), vec![failing.clone()]].concat());
         assert!(drawn(&at_task)[0].contains("running"), "{:?}", drawn(&at_task));
         let mut last = crate::tui::testing::started(4);
-        if let Event::IterationStarted { task, .. } = &mut last {
+        if let Event::Iteration(IterationEvent::Started { task, .. }) = &mut last {
             *task = None;
         }
         let fixing = model(120, 30, [running(), vec![failing, last]].concat());
@@ -599,7 +602,7 @@ mod tests {
     fn what_a_task_and_a_day_may_cost_is_told_with_what_they_have_cost() {
         let mut events = running();
         for event in &mut events {
-            if let Event::RunStarted { settings, .. } = event {
+            if let Event::Run(RunEvent::Started { settings, .. }) = event {
                 settings.limits.per_task.max_cost_usd = Some(3.0);
                 settings.limits.per_day.max_tokens = Some(1_000_000);
             }

@@ -5,9 +5,10 @@ use std::cell::RefCell;
 use insta::assert_snapshot;
 use ralph_core::{
     event::{
-        AgentSignal, AnswerPlace, BreakerCause, BreakerState, Decider, Event, Exit, GoalFailure, GoalResult, Hint,
-        Outcome, PausedBy, PlanSnapshot, PlanTask, Problem, ProblemKind, Proof, RuleScope, SteeringId, SteeringKind,
-        StopReason, Wait, WaitCause,
+        AgentEvent, AgentSignal, AnswerPlace, AskEvent, BreakerCause, BreakerState, Decider, Event, Exit, GateEvent,
+        GoalFailure, GoalResult, Hint, Outcome, PausedBy, PlanEvent, PlanSnapshot, PlanTask, Problem, ProblemKind,
+        Proof, RuleScope, RunEvent, SteeringEvent, SteeringId, SteeringKind, StopReason, TaskEvent, TimeEvent, Wait,
+        WaitCause,
     },
     testing::{Dice, permission_asked, permission_decided, question_answered, question_asked, question_withdrawn},
 };
@@ -113,14 +114,14 @@ fn failed_tests() -> GoalResult {
 
 /// A wait of an hour because of a rate limit.
 fn limit_reset() -> Event {
-    Event::WaitStarted {
+    Event::Time(TimeEvent::WaitStarted {
         wait: Wait::LimitReset,
         until_ms: START_MS + 3_600_000,
         attempt: 0,
         why: WaitCause::Failure {
             problem: Problem::said(ProblemKind::RateLimited { until_ms: None }, "5-hour limit"),
         },
-    }
+    })
 }
 
 /// The rows of the drawn screen, without colours.
@@ -164,14 +165,14 @@ fn every_size_class() {
 #[test]
 fn the_log() {
     let mut events = running();
-    events.push(Event::AgentReported {
+    events.push(Event::Agent(AgentEvent::Reported {
         iteration: 3,
         signal: AgentSignal::ToolStarted {
             call: "1".to_owned(),
             tool: "shell".to_owned(),
             input: "cargo test --all-features && cargo clippy --all-targets -- -D warnings".to_owned(),
         },
-    });
+    }));
     let mut model = with(model(80, 24, events), |model| model.ui.show(Pane::Log));
     assert_snapshot!(drawn(&model));
     model.log.show(LogFilter::Tools, 0);
@@ -249,16 +250,16 @@ fn an_iteration_whole_has_its_goals_and_its_messages() {
         tail: "test parses_nothing ... FAILED\ntest result: FAILED. 41 passed; 1 failed".into(),
         ..failed_tests()
     };
-    events.push(Event::GoalChecked {
+    events.push(Event::Gate(GateEvent::GoalChecked {
         iteration: 3,
         result: failed,
-    });
+    }));
     events.push(queued(1, SteeringKind::Next, "Mind the gap\nand the other one"));
-    events.push(Event::SteeringDelivered {
+    events.push(Event::Steering(SteeringEvent::Delivered {
         id: SteeringId(1),
         iteration: 3,
         how: ralph_core::event::Delivery::Prompt,
-    });
+    }));
     let mut model = with(model(80, 24, events), |model| {
         model.ui.show(Pane::History);
         model.ui.history.open = Some(Playback {
@@ -297,11 +298,11 @@ fn a_replay_has_a_line_of_its_time() {
 fn the_messages() {
     let mut events = running();
     events.push(queued(1, SteeringKind::Now, "Stop that"));
-    events.push(Event::SteeringDelivered {
+    events.push(Event::Steering(SteeringEvent::Delivered {
         id: SteeringId(1),
         iteration: 3,
         how: ralph_core::event::Delivery::Prompt,
-    });
+    }));
     events.push(queued(2, SteeringKind::Standing, "Use tabs"));
     events.push(queued(3, SteeringKind::Next, "Mind the gap\nand the other one"));
     let model = with(model(80, 24, events), |model| model.ui.show(Pane::Messages));
@@ -311,10 +312,10 @@ fn the_messages() {
 #[test]
 fn limits_goals_and_breaker() {
     let mut events = running();
-    events.push(Event::GoalChecked {
+    events.push(Event::Gate(GateEvent::GoalChecked {
         iteration: 2,
         result: failed_tests(),
-    });
+    }));
     events.push(Event::BreakerMoved {
         to: BreakerState::HalfOpen,
         why: BreakerCause::NoProgress { iterations: 3 },
@@ -328,14 +329,14 @@ fn over(reason: StopReason, hints: Vec<Hint>) -> Vec<Event> {
     let mut events = running();
     events.extend(crate::tui::testing::ended(3, Outcome::Completed));
     if let StopReason::Blocked { question } = &reason {
-        events.push(Event::TaskBlocked {
+        events.push(Event::Task(TaskEvent::Blocked {
             iteration: 3,
             task: Some("Describe the format in README.md".to_owned()),
             question: question.clone(),
-        });
+        }));
     }
     let mut end = stopped(reason);
-    if let Event::RunStopped { hints: given, .. } = &mut end {
+    if let Event::Run(RunEvent::Stopped { hints: given, .. }) = &mut end {
         *given = hints.into();
     }
     events.push(end);
@@ -465,7 +466,11 @@ fn the_question_before_leaving() {
 fn a_paused_run_is_not_said_to_continue_without_its_screen() {
     let by = ralph_core::event::PausedBy::User;
     let model = with(
-        model(100, 30, [running(), vec![Event::Paused { by }]].concat()),
+        model(
+            100,
+            30,
+            [running(), vec![Event::Time(TimeEvent::Paused { by })]].concat(),
+        ),
         |model| {
             model.ui.detaches = true;
             model.ui.mode = InputMode::Asking(Confirmation::Quit);
@@ -503,15 +508,18 @@ fn a_search_marks_what_it_finds() {
 #[test]
 fn every_phase_has_its_words() {
     let wait = limit_reset();
-    let pause = |by| Event::Paused { by };
+    let pause = |by| Event::Time(TimeEvent::Paused { by });
     let phases: [(&str, Vec<Event>); 8] = [
         ("starting", begun()),
         ("running", running()),
         ("pausing", [running(), vec![pause(PausedBy::User)]].concat()),
-        ("held", [begun(), vec![pause(PausedBy::User), Event::Held]].concat()),
+        (
+            "held",
+            [begun(), vec![pause(PausedBy::User), Event::Time(TimeEvent::Held)]].concat(),
+        ),
         (
             "held by file",
-            [begun(), vec![pause(PausedBy::File), Event::Held]].concat(),
+            [begun(), vec![pause(PausedBy::File), Event::Time(TimeEvent::Held)]].concat(),
         ),
         ("waiting", [begun(), vec![wait]].concat()),
         (
@@ -569,7 +577,7 @@ fn a_toast_and_an_end_take_the_footer() {
 fn asks() -> Vec<Event> {
     let decided = |ask: Option<u32>, allowed, by, message: Option<&str>| {
         let mut event = permission_decided(ask, allowed, by, message);
-        if let Event::Answered { answered } = &mut event {
+        if let Event::Ask(AskEvent::Answered { answered }) = &mut event {
             (answered.title, answered.waited_ms) = ("rm -rf build".to_owned(), 42_000);
         }
         event
@@ -581,7 +589,7 @@ fn asks() -> Vec<Event> {
     let user = |at| Decider::User { at };
     let answered = question_answered(2, &["red"], user(AnswerPlace::CommandLine), 3_000);
     let mut waits = question_asked(5, true);
-    if let Event::Asked { ask } = &mut waits {
+    if let Event::Ask(AskEvent::Asked { ask }) = &mut waits {
         ask.until_ms = Some(START_MS + 300_000);
     }
     let said = Some("move it to attic/");
@@ -626,7 +634,7 @@ fn what_was_asked_is_shown_whole_with_what_became_of_it() {
 #[test]
 fn how_much_of_a_change_is_left_out_is_said_at_its_end() {
     let mut asked = permission_asked(1);
-    if let Event::Asked { ask } = &mut asked {
+    if let Event::Ask(AskEvent::Asked { ask }) = &mut asked {
         ask.request.command = None;
         ask.request.diff = Some("@@ a.rs @@\n-old\n+new\n[… 2950]".to_owned());
     }
@@ -738,7 +746,7 @@ fn whatever_agents_write_and_whatever_the_size_every_cell_stays_in_its_place() {
         let (cols, rows) = (1 + dice.roll(130) as u16, 1 + dice.roll(45) as u16);
         let evil = String::from_utf8_lossy(&bytes(&mut dice, 60)).into_owned();
         let mut events = running();
-        events.push(Event::PlanRead {
+        events.push(Event::Plan(PlanEvent::Read {
             plan: PlanSnapshot {
                 tasks: (0..dice.roll(40))
                     .map(|n| PlanTask {
@@ -752,10 +760,10 @@ fn whatever_agents_write_and_whatever_the_size_every_cell_stays_in_its_place() {
                     })
                     .collect(),
             },
-        });
+        }));
         events.push(queued(1, SteeringKind::Next, &evil));
         for mut asked in [permission_asked(1), question_asked(2, true)] {
-            if let Event::Asked { ask } = &mut asked {
+            if let Event::Ask(AskEvent::Asked { ask }) = &mut asked {
                 ask.request.command = ask.request.command.as_ref().map(|_| evil.clone());
                 ask.request.title.clone_from(&evil);
                 ask.request.questions.iter_mut().for_each(|asked| {
@@ -768,10 +776,10 @@ fn whatever_agents_write_and_whatever_the_size_every_cell_stays_in_its_place() {
             }
             events.push(asked);
         }
-        events.push(Event::AgentReported {
+        events.push(Event::Agent(AgentEvent::Reported {
             iteration: 3,
             signal: AgentSignal::Said { text: evil.clone() },
-        });
+        }));
         let mut model = model(cols, rows, events);
         let panes = [
             Pane::Terminal,

@@ -2,7 +2,7 @@
 
 use crossterm::event::{Event as Input, MouseButton, MouseEvent, MouseEventKind};
 use ralph_core::{
-    event::{CommandRefusal, Event, Notice, Record},
+    event::{AskEvent, CommandRefusal, Event, Notice, Record},
     testing::{permission_asked, permission_decided, question_asked, question_withdrawn},
 };
 
@@ -192,7 +192,7 @@ fn a_yes_for_more_shows_the_rule_first_and_what_is_refused_can_be_corrected() {
 #[test]
 fn what_is_asked_is_scrolled_as_far_as_it_goes() {
     let mut asked = permission_asked(1);
-    if let Event::Asked { ask } = &mut asked {
+    if let Event::Ask(AskEvent::Asked { ask }) = &mut asked {
         ask.request.command = Some((0..100).map(|n| format!("echo {n}\n")).collect());
     }
     let mut model = after([running(), vec![asked]].concat());
@@ -314,7 +314,7 @@ fn words(words: &[&str]) -> Vec<ScreenOrder> {
 /// A screen with a changed version of the colour question.
 fn asking_for(change: impl Fn(&mut Question)) -> Model {
     let mut event = question_asked(1, false);
-    if let Event::Asked { ask } = &mut event {
+    if let Event::Ask(AskEvent::Asked { ask }) = &mut event {
         change(&mut ask.request.questions[0]);
     }
     asked(vec![event])
@@ -365,7 +365,7 @@ fn several_choices_are_taken_by_space_and_enter_goes_on_to_the_next_question() {
 #[test]
 fn a_question_without_choices_among_others_is_answered_in_words() {
     let mut event = question_asked(1, true);
-    if let Event::Asked { ask } = &mut event {
+    if let Event::Ask(AskEvent::Asked { ask }) = &mut event {
         ask.request.questions[1].choices.clear();
     }
     let mut model = asked(vec![event]);
@@ -427,7 +427,7 @@ fn a_line_that_is_typed_as_the_deadline_passes_stays_and_answers_late() {
 #[test]
 fn the_wheel_scrolls_what_is_asked_and_no_click_goes_through_the_box() {
     let mut event = permission_asked(1);
-    if let Event::Asked { ask } = &mut event {
+    if let Event::Ask(AskEvent::Asked { ask }) = &mut event {
         ask.request.command = Some("echo\n".repeat(100));
     }
     let mut model = asked(vec![event]);

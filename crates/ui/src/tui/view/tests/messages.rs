@@ -5,6 +5,7 @@ use insta::assert_snapshot;
 use crate::tui::model::Recalling;
 
 use super::*;
+use ralph_core::event::SteeringEvent;
 
 #[test]
 fn messages_are_read_whole_found_again_and_taken_back_after_a_question() {
@@ -14,11 +15,11 @@ fn messages_are_read_whole_found_again_and_taken_back_after_a_question() {
         SteeringKind::Next,
         "Use SQLite,\n\nand nothing that needs a server of its own to be run beside it",
     ));
-    events.push(Event::SteeringDelivered {
+    events.push(Event::Steering(SteeringEvent::Delivered {
         id: SteeringId(1),
         iteration: 3,
         how: ralph_core::event::Delivery::Prompt,
-    });
+    }));
     events.push(queued(2, SteeringKind::Standing, "Use tabs"));
     let of = |mode, read| {
         let mut model = model(80, 24, events.clone());

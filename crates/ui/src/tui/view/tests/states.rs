@@ -12,6 +12,9 @@ use ratatui::{
 };
 
 use super::*;
+use ralph_core::event::{
+    AgentEvent, BackgroundEvent, GateEvent, IterationEvent, PlanEvent, RunEvent, SteeringEvent, TaskEvent, TimeEvent,
+};
 
 const SIZES: [(u16, u16); 5] = [(40, 12), (80, 24), (100, 30), (120, 40), (200, 60)];
 /// The sizes of the pictures.
@@ -58,14 +61,14 @@ fn snapshot(done: usize) -> Event {
         settings: Default::default(),
         ..PlanTask::default()
     });
-    Event::PlanRead {
+    Event::Plan(PlanEvent::Read {
         plan: PlanSnapshot { tasks: tasks.collect() },
-    }
+    })
 }
 
 fn on(iteration: u32, task: usize) -> Event {
     let mut started = started(iteration);
-    if let Event::IterationStarted { task: current, .. } = &mut started {
+    if let Event::Iteration(IterationEvent::Started { task: current, .. }) = &mut started {
         *current = Some(TASKS[task].0.to_owned());
     }
     started
@@ -78,7 +81,7 @@ fn goal(iteration: u32, passed: bool) -> Event {
 
 /// Four iterations: two that completed tasks, one without changes, one that runs.
 fn at_work() -> Vec<Event> {
-    let nothing = Event::IterationSettled {
+    let nothing = Event::Iteration(IterationEvent::Settled {
         iteration: 2,
         checkpoint: None,
         changes: None,
@@ -87,7 +90,7 @@ fn at_work() -> Vec<Event> {
         undone: false,
         committed: None,
         elsewhere: ralph_core::event::Elsewhere::default(),
-    };
+    });
     let mut idle = crate::tui::testing::ended(2, Outcome::Completed);
     idle.truncate(2);
     [
@@ -103,27 +106,27 @@ fn at_work() -> Vec<Event> {
             queued(1, SteeringKind::Standing, "Use tabs, not blanks"),
             delivered(1, 4),
         ],
-        vec![Event::AgentReported {
+        vec![Event::Agent(AgentEvent::Reported {
             iteration: 4,
             signal: AgentSignal::ToolStarted {
                 call: "1".to_owned(),
                 tool: "shell".to_owned(),
                 input: "cargo test parser::".to_owned(),
             },
-        }],
+        })],
     ]
     .concat()
 }
 
 fn no_tasks() -> Event {
-    Event::PlanRead {
+    Event::Plan(PlanEvent::Read {
         plan: PlanSnapshot { tasks: Vec::new() },
-    }
+    })
 }
 
 fn started_without_task(iteration: u32) -> Event {
     let mut started = started(iteration);
-    if let Event::IterationStarted { task, .. } = &mut started {
+    if let Event::Iteration(IterationEvent::Started { task, .. }) = &mut started {
         *task = None;
     }
     started
@@ -139,7 +142,7 @@ fn over(done: u32, reason: StopReason, hints: Vec<Hint>) -> Vec<Event> {
             proof: Proof::Tests, ..
         } => {
             let mut passed = goal(4, true);
-            if let Event::GoalChecked { result, .. } = &mut passed {
+            if let Event::Gate(GateEvent::GoalChecked { result, .. }) = &mut passed {
                 result.tests = Some(TestCounts {
                     runner: "cargo".to_owned(),
                     passed: 214,
@@ -156,9 +159,9 @@ fn over(done: u32, reason: StopReason, hints: Vec<Hint>) -> Vec<Event> {
         StopReason::Done {
             proof: Proof::Nothing, ..
         } => {
-            events.retain(|event| !matches!(event, Event::GoalChecked { .. }));
+            events.retain(|event| !matches!(event, Event::Gate(GateEvent::GoalChecked { .. })));
             for event in &mut events {
-                if let Event::RunStarted { settings, .. } = event {
+                if let Event::Run(RunEvent::Started { settings, .. }) = event {
                     settings.goals.clear();
                 }
             }
@@ -166,16 +169,16 @@ fn over(done: u32, reason: StopReason, hints: Vec<Hint>) -> Vec<Event> {
         _ => {}
     }
     if let StopReason::Blocked { question } = &reason {
-        events.push(Event::TaskBlocked {
+        events.push(Event::Task(TaskEvent::Blocked {
             iteration: 4,
             task: Some(TASKS[5].0.to_owned()),
             question: question.clone(),
-        });
+        }));
     }
     let mut end = stopped(reason);
-    if let Event::RunStopped {
+    if let Event::Run(RunEvent::Stopped {
         totals, hints: told, ..
-    } = &mut end
+    }) = &mut end
     {
         (totals.tasks_done, totals.tasks_open) = (done, TASKS.len() as u32 - done);
         totals.usage = Usage {
@@ -194,11 +197,11 @@ fn waiting() -> Vec<Event> {
 }
 
 fn delivered(id: u32, iteration: u32) -> Event {
-    Event::SteeringDelivered {
+    Event::Steering(SteeringEvent::Delivered {
         id: SteeringId(id),
         iteration,
         how: Delivery::Prompt,
-    }
+    })
 }
 
 fn messages() -> Vec<Event> {
@@ -215,20 +218,24 @@ fn messages() -> Vec<Event> {
 
 /// Four background tasks: failed, cancelled, ending and running.
 fn in_background() -> Vec<Event> {
-    let started = |number, by, command: &str| Event::BackgroundStarted {
-        number,
-        by,
-        command: command.to_owned(),
-        cwd: "/project".into(),
+    let started = |number, by, command: &str| {
+        Event::Background(BackgroundEvent::Started {
+            number,
+            by,
+            command: command.to_owned(),
+            cwd: "/project".into(),
+        })
     };
-    let ended = |number, end, tail: &str| Event::BackgroundEnded {
-        number,
-        result: BackgroundResult {
-            end,
-            duration_ms: 65_000,
-            output_bytes: 900,
-            tail: tail.into(),
-        },
+    let ended = |number, end, tail: &str| {
+        Event::Background(BackgroundEvent::Ended {
+            number,
+            result: BackgroundResult {
+                end,
+                duration_ms: 65_000,
+                output_bytes: 900,
+                tail: tail.into(),
+            },
+        })
     };
     let exit = Exit::Code { code: 101 };
     let tasks = vec![
@@ -240,16 +247,16 @@ fn in_background() -> Vec<Event> {
         ),
         started(2, Requester::User, "npm run dev"),
         started(3, Requester::Agent, "sleep 600"),
-        Event::BackgroundCancelled {
+        Event::Background(BackgroundEvent::Cancelled {
             number: 3,
             by: Requester::Agent,
-        },
+        }),
         ended(3, BackgroundEnd::Cancelled, ""),
         started(4, Requester::Agent, "cd web\nnpx vite build --watch"),
-        Event::BackgroundCancelled {
+        Event::Background(BackgroundEvent::Cancelled {
             number: 4,
             by: Requester::User,
-        },
+        }),
     ];
     [at_work(), tasks].concat()
 }
@@ -284,7 +291,7 @@ fn state(name: &str, cols: u16, rows: u16) -> Model {
         "asks" => pane(Pane::Asks, asks()),
         "background" => pane(Pane::Background, in_background()),
         "limits" => pane(Pane::Limits, at_work()),
-        "paused" => at([at_work(), vec![Event::Paused { by: PausedBy::User }]].concat()),
+        "paused" => at([at_work(), vec![Event::Time(TimeEvent::Paused { by: PausedBy::User })]].concat()),
         "waiting" => at(waiting()),
         "question" => with(asking(cols, rows), |_| {}),
         "message" => with(mode(InputMode::Steering, at_work()), |model| {
