@@ -48,7 +48,7 @@ pub struct LimitRow {
     pub kind: LimitKind,
     pub scope: LimitScope,
     pub unit: LimitUnit,
-    /// What is limited, as in "the iteration limit".
+    /// The thing that is limited, as in "the iteration limit".
     pub noun: &'static str,
     /// Heads a line about its use, such as `task's cost`.
     pub name: &'static str,
@@ -69,7 +69,7 @@ pub struct LimitRow {
     change: Option<fn(&mut NewLimits, f64)>,
 }
 
-/// What a run has used of everything that limits count.
+/// The amounts that a run has used of everything that limits count.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Consumption {
     /// Iterations that count: neither those ended by a rate limit nor reviews do.
@@ -86,7 +86,7 @@ pub struct Consumption {
     pub today: Option<Usage>,
 }
 
-/// What a run has used of the limits on one task.
+/// The amounts that a run has used on one task.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct TaskConsumption {
     pub iterations: u32,
@@ -293,7 +293,7 @@ impl LimitUnit {
 }
 
 impl LimitRow {
-    /// The limit; `None` if there is none.
+    /// Returns the value of the limit; `None` if there is none.
     pub fn max(&self, limits: &Limits) -> Option<f64> {
         (self.max)(limits)
     }
@@ -311,7 +311,7 @@ impl LimitRow {
         }
     }
 
-    /// What is used of it; `None` if that is not known.
+    /// Returns what is used of it; `None` if that is not known.
     pub fn used(&self, used: &Consumption) -> Option<f64> {
         (self.used)(used)
     }

@@ -1,4 +1,4 @@
-//! What a run has used of its limits, and which of them is reached.
+//! Measures what a run has used of its limits, and tells which of them is reached.
 
 use crate::{
     event::LimitKind,
@@ -19,8 +19,8 @@ pub fn limits_now(view: &RunView) -> Limits {
     }
 }
 
-/// What is used of the limits, for people: of those on a task by the current or next one, of those of a day since the
-/// last day began.
+/// Returns what is used of the limits, for people: of those on a task by the current or next one, of those of a day
+/// since the last day began.
 pub fn consumption(view: &RunView, now_ms: u64) -> Consumption {
     Consumption {
         today: Some(view.spending.today()),
@@ -28,7 +28,8 @@ pub fn consumption(view: &RunView, now_ms: u64) -> Consumption {
     }
 }
 
-/// What is used of the limits at `now_ms`, of those on a task by `work`. Nothing is known of a day that is not recorded.
+/// Returns what is used of the limits at `now_ms`, of those on a task by `work`. Nothing is known of a day that is not
+/// recorded.
 pub fn consumption_at(view: &RunView, now_ms: u64, work: Option<&Work>) -> Consumption {
     let is_known = view.spending.day.is_some_and(|day| day.contains(now_ms));
     Consumption {
