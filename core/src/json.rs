@@ -6,22 +6,44 @@
 use std::{borrow::Cow, fmt};
 
 use serde::{
-    Deserialize, Deserializer,
+    Deserialize, Deserializer, Serialize, Serializer,
     de::{
         DeserializeSeed, EnumAccess, Error as _, IgnoredAny, IntoDeserializer, MapAccess, Unexpected, VariantAccess,
         Visitor, value::CowStrDeserializer,
     },
     forward_to_deserialize_any,
+    ser::Error as _,
 };
-use serde_json::{Deserializer as Json, de::StrRead, value::RawValue};
+use serde_json::{
+    Deserializer as Json,
+    de::StrRead,
+    value::{RawValue, to_raw_value},
+};
 
-pub use ralph_read_json::ReadJson;
+pub use ralph_read_json::{ReadJson, WriteJson};
 pub use serde_json::Error;
 
 /// Returns the text of the next JSON value of the input, which has to be in memory.
 #[doc(hidden)]
 pub fn text<'de, D: Deserializer<'de>>(json: D) -> Result<&'de str, D::Error> {
     <&RawValue>::deserialize(json).map(RawValue::get)
+}
+
+/// The text of a value.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Text(Result<Box<RawValue>, Error>);
+
+impl Text {
+    pub fn of<T: Serialize>(value: &T) -> Self {
+        Self(to_raw_value(value))
+    }
+
+    /// # Errors
+    /// If the value has no text in JSON, or as the output.
+    pub fn write<S: Serializer>(self, json: S) -> Result<S::Ok, S::Error> {
+        self.0.map_err(S::Error::custom)?.serialize(json)
+    }
 }
 
 /// Reads a value with `read`.
@@ -199,8 +221,6 @@ impl<'de> Deserializer<'de> for Names {
 
 #[cfg(test)]
 mod tests {
-    use serde::Serialize;
-
     use super::*;
 
     #[derive(Debug, Clone, PartialEq, Serialize, ReadJson)]

@@ -6,10 +6,10 @@ use super::{
     AgentCall, AgentStatus, AskId, CancelReason, Claim, CommentAnswer, PermissionRequest, ReviewAnswer, SessionId,
     SteeringId, Text, UsageWindow,
 };
-use crate::json::ReadJson;
+use crate::json::{ReadJson, WriteJson};
 
 /// A signal of an agent session, in order of occurrence. `Ended` comes exactly once, as the last one.
-#[derive(Debug, Clone, PartialEq, Serialize, ReadJson)]
+#[derive(Debug, Clone, PartialEq, WriteJson, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum AgentSignal {

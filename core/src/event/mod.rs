@@ -54,7 +54,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::json::ReadJson;
+use crate::json::{ReadJson, WriteJson};
 
 pub use crate::limits::{DayLimits, LimitKind, Limits, NewLimits, OnDayLimit, SizeLimit, TaskLimits};
 pub use agent::{AgentEvent, AgentSignal, Exit, FileChange, Finding, Problem, ProblemClass, ProblemKind, Usage};
@@ -159,7 +159,7 @@ impl SteeringId {
 }
 
 /// A fact of a run. Past tense; one journal line each.
-#[derive(Debug, Clone, PartialEq, Serialize, ReadJson)]
+#[derive(Debug, Clone, PartialEq, WriteJson, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Event {

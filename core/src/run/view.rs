@@ -2,8 +2,6 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
-use serde::Serialize;
-
 use super::{
     Background, Block, Breaker, Calls, ChangedTests, Clock, Comments, Delivered, EditChecks, End, GoalState,
     GoalStatus, HookRuns, Incidents, Iterations, Message, Observation, OpenAsk, Permissions, Phase, SandboxState,
@@ -17,10 +15,10 @@ use crate::event::{
     PlanTask, PreparedTree, Proof, Record, Role, RunEvent, RunId, Settings, StashEntry, SteeringEvent, SteeringId,
     StopReason, TaskEvent, TimeEvent, Totals, UnreadLines, Usage, Wait, WaitEnd, WorkerEvent,
 };
-use crate::json::ReadJson;
+use crate::json::{ReadJson, WriteJson};
 
 /// The public state of a run.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, ReadJson)]
+#[derive(Debug, Clone, PartialEq, Default, WriteJson, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RunView {

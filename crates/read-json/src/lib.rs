@@ -61,6 +61,61 @@ pub fn read_json(item: TokenStream) -> TokenStream {
     .expect("the parts of an item make an item")
 }
 
+/// Derives `Serialize` to the text of a JSON value, which is written to the output as it is.
+#[proc_macro_derive(WriteJson, attributes(serde))]
+pub fn write_json(item: TokenStream) -> TokenStream {
+    let Item {
+        name,
+        keyword,
+        attributes,
+        tag,
+        groups,
+        body,
+    } = Item::parse(item);
+    let tag = tag.map_or_else(String::new, |tag| format!("#[serde(tag = {tag})]"));
+    let groups = groups
+        .iter()
+        .map(|(name, group)| format!("#[serde(untagged)] {name} {group},"));
+    let groups: TokenStream = groups.collect::<String>().parse().expect("variants");
+    let fields = body.into_iter().filter_map(|body| match body {
+        TokenTree::Group(fields) => Some(fields.stream()),
+        _ => None,
+    });
+    let fields: TokenStream = fields.chain([groups]).collect();
+    format!(
+        "const _: () = {{
+            type Original = {name};
+
+            #[derive(::serde::Serialize)]
+            #[serde(remote = \"Original\", rename = \"{name}\")]
+            {tag}
+            {attributes}
+            #[allow(dead_code, clippy::all)]
+            {keyword} Mirror {{ {fields} }}
+
+            struct Borrowed<'a>(&'a Original);
+
+            impl ::serde::Serialize for Borrowed<'_> {{
+                fn serialize<S: ::serde::Serializer>(&self, json: S) -> ::core::result::Result<S::Ok, S::Error> {{
+                    Mirror::serialize(self.0, json)
+                }}
+            }}
+
+            fn to_text(value: &Original) -> ::ralph_core::json::Text {{
+                ::ralph_core::json::Text::of(&Borrowed(value))
+            }}
+
+            impl ::serde::Serialize for Original {{
+                fn serialize<S: ::serde::Serializer>(&self, json: S) -> ::core::result::Result<S::Ok, S::Error> {{
+                    to_text(self).write(json)
+                }}
+            }}
+        }};"
+    )
+    .parse()
+    .expect("the parts of an item make an item")
+}
+
 /// How an enum is read once its tag is known: as the first of its groups that has the tag, or as one of its variants.
 fn by_tag(groups: &[(Ident, Group)]) -> String {
     let knows = groups.iter().map(|(_, group)| format!("<{group}>::knows(tag) || "));
