@@ -25,7 +25,7 @@ fn a_plan_is_shown_and_checked_and_what_is_no_plan_is_refused_with_its_place() {
         "Plan\n✔ One\n▸ Two\n○ Improve it\n\nPLAN.md: 1 of 3 tasks done\n\
          1 line not read as a task; `ralph plan check` says why:\n    7  -[ ] Three\n"
     );
-    let next = plan("next");
+    let next = plan("--next");
     assert_eq!((next.code(), &*next.stdout), (Some(0), "Two\n"));
     let checked = plan("check");
     assert_eq!(checked.code(), Some(2), "{checked:?}");
@@ -41,7 +41,7 @@ fn a_plan_is_shown_and_checked_and_what_is_no_plan_is_refused_with_its_place() {
         (&json["findings"][1]["line"], &json["findings"][1]["severity"]),
         (&7.into(), &"error".into())
     );
-    let json: Value = serde_json::from_str(&plan("show --json").stdout).unwrap();
+    let json: Value = serde_json::from_str(&plan("--json").stdout).unwrap();
     assert_eq!((&json["done"], &json["current"]), (&1.into(), &4.into()));
 
     sandbox.write(
@@ -66,7 +66,7 @@ fn a_plan_is_shown_and_checked_and_what_is_no_plan_is_refused_with_its_place() {
         assert!(warned.stdout.contains("other.md:1:7: warning:"), "{warned:?}");
     }
     sandbox.write("done.md", "- [x] One\n");
-    let done = plan("next -p done.md");
+    let done = plan("--next -p done.md");
     assert_eq!(done.code(), Some(1), "{done:?}");
     assert!(done.stderr.contains("every task is done"), "{done:?}");
     for (name, text, part) in [
@@ -92,7 +92,7 @@ fn a_plan_is_shown_and_checked_and_what_is_no_plan_is_refused_with_its_place() {
     }
     sandbox.write("REFACTOR_PLAN.md", "- [ ] Split it\n");
     sandbox.write("@fix_plan.md", "- [ ] Fix it\n");
-    let several = plan("next");
+    let several = plan("--next");
     assert_eq!(several.code(), Some(3), "{several:?}");
     assert!(several.stderr.contains("different kinds of work"), "{several:?}");
 }
