@@ -54,7 +54,7 @@ fn shortened(help: &str, is_root: bool) -> String {
     let settings = config::flags();
     let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
     let help = lines.join("\n");
-    let paragraphs = help.split("\n\n");
+    let paragraphs = help.split("\n\n").map(|paragraph| paragraph.trim_start_matches('\n'));
     let is_of_all = |paragraph: &&str| {
         let option = paragraph.strip_prefix("Options:\n").unwrap_or(paragraph);
         let is_setting = |flag: &SettingFlag| option.contains(&format!("{} <", flag.declared.name));
