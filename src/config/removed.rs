@@ -37,8 +37,8 @@ pub(super) const REMOVED_SETTINGS: &[(&str, &str)] = &[
         "a prompt quotes the end of the session before; `\"session\": \"resume\"` continues that instead",
     ),
     (
-        "hooks.timeout",
-        "a hook has a minute: run what takes longer after `ralph wait`",
+        "limits.perDay.onLimit",
+        "a run waits for midnight, or stops if `limits.maxTime` ends before it",
     ),
     (
         "limits.warnAt",

@@ -251,9 +251,9 @@ settings! {
         /// Maximum tokens of a day, as reported by the agents. It ends a running iteration. null is unlimited.
         #[flag("--max-tokens-per-day", "N", "Wait for tomorrow when agents have reported this many tokens today [default: unlimited]")]
         max_tokens("maxTokens"): OptionalLimit<BigCount> = null,
-        /// What a run does when it reaches the limit. "wait": it continues at midnight, or stops at once if its
-        /// `maxTime` ends before that. "stop": it stops.
-        on_limit("onLimit"): OneOf<OnDayLimit> = "wait",
+    }
+    with {
+        on_limit: OnDayLimit::Wait,
     }
 }
 
@@ -391,8 +391,7 @@ settings! {
 }
 
 settings! {
-    /// Commands of your own that ralph runs with `sh -c` in the project at points of a run, one after the other, each for a
-    /// minute at most. Each gets
+    /// Commands of your own that ralph runs with `sh -c` in the project at points of a run, one after the other. Each gets
     /// the facts as JSON on its stdin and as variables (RALPH_HOOK, RALPH_ITERATION, RALPH_TASK), and what it prints is in
     /// the log of the run. They run outside of the sandbox, without the keys of agents: name programs that no agent can
     /// change.
@@ -407,9 +406,8 @@ settings! {
         on_blocked("onBlocked"): Option<Prose> = null,
         /// When the run is over, unless you have stopped it at once.
         on_end("onEnd"): Option<Prose> = null,
-    }
-    with {
-        timeout_ms: 60_000,
+        /// Maximum time of a hook, which is ended then.
+        timeout_ms("timeout"): Duration = "1m",
     }
 }
 
@@ -641,7 +639,6 @@ mod tests {
                 "native.effort" => "low",
                 "native.images" => "true",
                 "prices" => r#"{"m": {"input": 1, "output": 2}}"#,
-                "limits.perDay.onLimit" => "stop",
                 "goalsWhen" => "both",
                 "gate.baseline" => "on",
                 "gate.bite" => "off",
@@ -667,6 +664,7 @@ mod tests {
                 | "limits.phaseTimeout"
                 | "breaker.cooldown"
                 | "background.timeout"
+                | "hooks.timeout"
                 | "keep.age" => "9m",
                 "backoff.base" => "9s",
                 "adapters" => r#"{"codex": {"title": "x"}}"#,

@@ -133,13 +133,11 @@ fn a_work_tree_is_prepared_once_the_disk_has_space() {
 }
 
 #[test]
-fn a_setup_that_fails_hangs_or_floods_stops_its_plan_before_an_agent_starts() {
+fn a_setup_that_fails_or_floods_stops_its_plan_before_an_agent_starts() {
     let failing = r#""setup": ["true", "echo Cannot find the lock file; exit 3"]"#;
-    let hanging = r#""setup": ["sleep 1000"], "timeout": "1s""#;
     let flooding = r#""setup": ["yes | head -c 5000000; exit 1"]"#;
     let cases = [
         (failing, "exit code 3", "Cannot find the lock file"),
-        (hanging, "timed out", "sleep 1000"),
         (flooding, "exit code 1", "yes |"),
     ];
     for (tree, why, what) in cases {

@@ -1,8 +1,8 @@
 //! Names of the vocabulary's choices, as settings and manifests spell them.
 
 use ralph_core::event::{
-    Bite, GoalsWhen, KnownFailures, Mode, OnDayLimit, PermissionMode, Proof, ReviewWhen, SessionMode, ToolKind,
-    Unanswered, WindowPace,
+    Bite, GoalsWhen, KnownFailures, Mode, PermissionMode, Proof, ReviewWhen, SessionMode, ToolKind, Unanswered,
+    WindowPace,
 };
 use ralph_system::proc::StopSignal;
 
@@ -10,10 +10,6 @@ use super::texts::NamedChoice;
 
 impl NamedChoice for SessionMode {
     const CHOICES: &'static [(&'static str, Self)] = &[("fresh", SessionMode::Fresh), ("resume", SessionMode::Resume)];
-}
-
-impl NamedChoice for OnDayLimit {
-    const CHOICES: &'static [(&'static str, Self)] = &[("wait", OnDayLimit::Wait), ("stop", OnDayLimit::Stop)];
 }
 
 impl NamedChoice for WindowPace {
