@@ -334,14 +334,23 @@ impl<'a> AgentChooser<'a> {
         channels: &mut BTreeMap<String, ChannelKind>,
         notices: &mut Vec<Notice>,
     ) -> Result<AvailableAgent, Failure> {
-        let mut manifest = self.catalog.manifest(id)?;
+        self.agent_of(self.catalog.manifest(id)?, channels, notices)
+    }
+
+    /// Creates the agent of a manifest, as [`AgentChooser::agent`] does.
+    pub(super) fn agent_of(
+        &self,
+        mut manifest: Manifest,
+        channels: &mut BTreeMap<String, ChannelKind>,
+        notices: &mut Vec<Notice>,
+    ) -> Result<AvailableAgent, Failure> {
         let of_others = withheld_from_agent(self.catalog, &manifest, self.config);
         manifest.command.env_remove.extend(of_others);
         let live = self.live(&manifest, notices)?;
         notices.extend(self.servers_left_out(&manifest, live));
         if manifest.live.is_some() && manifest.transport == Transport::Pty {
             let channel = if live { ChannelKind::Live } else { ChannelKind::OneWay };
-            channels.insert(id.to_owned(), channel);
+            channels.insert(manifest.id.clone(), channel);
         }
         if let Some(confiner) = self.confiner {
             notices.extend(unconfined(confiner, &manifest, self.config)?);
@@ -357,7 +366,7 @@ impl<'a> AgentChooser<'a> {
                 let identity = is_told.then(|| identity(self.project, self.supervisor)).flatten();
                 let asking = self.config.permissions.policy().concerns();
                 if let Some(live) = manifest.live.as_ref().filter(|_| live) {
-                    unbypassed(id, live, asking, self.project)?;
+                    unbypassed(&manifest.id, live, asking, self.project)?;
                     self.answers(&manifest, live, &supervisor)?;
                 }
                 let adapter = SubprocessAdapter::new(manifest, &supervisor);

@@ -1,6 +1,6 @@
 //! Runs one turn of an agent with its user's own model, as a run would: does it work here?
 
-use std::{collections::BTreeMap, fs, io};
+use std::{collections::BTreeMap, fs, io, path::Path};
 
 use ralph_agent::check_turn::{TurnCheckResult, check_turn};
 use ralph_system::proc::Supervisor;
@@ -13,7 +13,8 @@ use crate::{
     error::{Failure, FailureKind},
 };
 
-/// Runs a turn of the agent of adapter `id` in a temporary project. The turn costs what a short answer of the model costs.
+/// Runs a turn of the agent of adapter `id`, whose program is at `program`, in a temporary project. The turn costs what a short
+/// answer of the model costs.
 ///
 /// # Errors
 /// A [`Failure`] if there is no place for the turn, if the sandbox cannot be set up, or if the settings fit no run of the agent.
@@ -22,6 +23,7 @@ pub(crate) fn turn_of_agent(
     loaded: &Loaded,
     supervisor: &Supervisor,
     id: &str,
+    program: &Path,
 ) -> Result<TurnCheckResult, Failure> {
     let failed = |error: &io::Error| Failure::new(FailureKind::Failed, format!("no directory for the check: {error}"));
     let temporary = tempfile::Builder::new().prefix("ralph-check-").tempdir();
@@ -46,7 +48,8 @@ pub(crate) fn turn_of_agent(
         run: None,
     };
     let mut notices = Vec::new();
-    let agent = chooser.agent(id, &mut BTreeMap::new(), &mut notices)?;
+    let manifest = context.catalog.manifest(id)?.found_at(program);
+    let agent = chooser.agent_of(manifest, &mut BTreeMap::new(), &mut notices)?;
     notices.iter().for_each(|notice| complain(&notice_in_words(notice)));
     let model = config.model.clone().filter(|_| config.adapter.as_deref() == Some(id));
     let scratch = context.scratch.temporary();

@@ -79,7 +79,11 @@ pub(super) fn run(args: &Args, command: Option<&AdaptersCommand>, supervisor: &S
             if let Some(why) = &lacks_tls {
                 print(&format!("  {:<9}{why}\n", "model"));
             }
-            if report.path.is_none() || lacks_tls.is_some() || !turn_works(&place, &loaded, supervisor, id)? {
+            let works = match report.path.filter(|_| lacks_tls.is_none()) {
+                Some(program) => turn_works(&place, &loaded, supervisor, id, &program)?,
+                None => false,
+            };
+            if !works {
                 return Ok(FailureKind::AgentUnavailable.exit_code());
             }
         }
@@ -103,11 +107,17 @@ pub(super) fn run(args: &Args, command: Option<&AdaptersCommand>, supervisor: &S
 }
 
 /// Runs a turn of the agent and prints what came of it. The demo has no model, and no turn.
-fn turn_works(place: &ProjectPlace, loaded: &Loaded, supervisor: &Supervisor, id: &str) -> Result<bool, Failure> {
+fn turn_works(
+    place: &ProjectPlace,
+    loaded: &Loaded,
+    supervisor: &Supervisor,
+    id: &str,
+    program: &Path,
+) -> Result<bool, Failure> {
     if id == DEMO {
         return Ok(true);
     }
-    let (works, words) = match app::turn_of_agent(place, loaded, supervisor, id)? {
+    let (works, words) = match app::turn_of_agent(place, loaded, supervisor, id, program)? {
         TurnCheckResult::Works { after } => (true, format!("works: answered after {:.1} s", after.as_secs_f64())),
         TurnCheckResult::Fails { why } => (false, format!("does not work: {}", one_line(&why))),
     };

@@ -8,7 +8,7 @@ mod parts;
 mod reader;
 mod written;
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use ralph_core::event::ToolKinds;
 use ralph_policy::settings::{LayerError, Merged};
@@ -20,7 +20,7 @@ use super::{
     login::{CredentialSources, expanded},
     manifest_error::ManifestError,
     model::{ModelForm, ProviderMissing},
-    template::AdapterPlaceholder,
+    template::{AdapterPlaceholder, AdapterTemplate},
 };
 use reader::AdapterReader;
 use written::UsageScope;
@@ -79,6 +79,17 @@ impl Manifest {
     /// Whether the program is ralph itself.
     pub fn is_ralph(&self) -> bool {
         self.command.program.whole() == Some(AdapterPlaceholder::Ralph)
+    }
+
+    /// The manifest with the path of its program in place of a name or a path from the project, for a start elsewhere.
+    #[must_use]
+    pub fn found_at(mut self, path: &Path) -> Self {
+        let path = path.to_str().filter(|_| !self.is_ralph());
+        let program = path.map(|path| AdapterTemplate::parse(path, &[] as &[AdapterPlaceholder]));
+        if let Some(Ok(program)) = program {
+            self.command.program = program;
+        }
+        self
     }
 
     /// The ways in which ralph can talk to the agent, as text.

@@ -12,7 +12,8 @@ mod observed_turn;
 mod task;
 
 use std::{
-    env, fs, io,
+    env, fs,
+    io::{self, Write},
     path::{Path, PathBuf},
 };
 
@@ -61,7 +62,13 @@ pub fn run(args: &[String]) -> Outcome<()> {
     results.sort_by_key(|(number, (fulfilment, _))| (*number, *fulfilment != Fulfilment::Unmet));
     results.dedup_by_key(|(number, _)| *number);
     for (number, (fulfilment, seen)) in results {
-        println!("{number} {} {}", fulfilment.word(), seen.replace('\n', " "));
+        writeln!(
+            io::stdout(),
+            "{number} {} {}",
+            fulfilment.word(),
+            seen.replace('\n', " ")
+        )
+        .map_err(|error| error.to_string())?;
     }
     Ok(())
 }
