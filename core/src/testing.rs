@@ -134,7 +134,7 @@ pub fn permission_decided(ask: Option<u32>, allowed: bool, by: Decider, message:
     })
 }
 
-/// An answer to a question about a colour; without `answers`, there is none.
+/// An answer to a question about a colour. Without `answers`, the question stays without one.
 pub fn question_answered(ask: u32, answers: &[&str], by: Decider, waited_ms: u64) -> Event {
     let answers = answers.iter().map(|answer| vec![(*answer).to_owned()]);
     Event::Ask(AskEvent::Answered {
