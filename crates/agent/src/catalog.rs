@@ -178,7 +178,8 @@ impl Catalog {
 
     /// The manifest of the built-in adapter that knows the agent of an entry of the registry.
     pub fn knows_agent(&self, entry: &RegistryEntry) -> Option<Manifest> {
-        self.0.manifest(registry::known_by(&entry.id)?).ok()
+        let mut manifests = built_in().filter_map(|id| self.0.manifest(id).ok());
+        manifests.find(|manifest| manifest.acp.as_ref() == Some(&entry.id))
     }
 
     /// Returns an adapter that runs sessions.

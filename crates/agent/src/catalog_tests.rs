@@ -219,6 +219,7 @@ fn layers_are_merged_key_by_key_and_each_value_keeps_its_origin() {
     id = "codex"                                                  # built in
     title = "Codex CLI"                                           # built in
     rank = 3                                                      # built in
+    acp = "codex-acp"                                             # built in
     verified = "0.171.0"                                          # built in
     transport = "pty"                                             # built in
     dialect = "codex-json"                                        # built in

@@ -36,6 +36,8 @@ pub struct Manifest {
     pub title: String,
     /// The place among the built-in adapters of which a run that names none uses the first.
     pub rank: Option<u32>,
+    /// The id of the same agent in the ACP registry.
+    pub acp: Option<String>,
     /// The version for which the adapter was written and tested.
     pub verified: Option<String>,
     pub transport: Transport,
@@ -160,6 +162,7 @@ impl Manifest {
             state_files,
             title: written.title.unwrap_or_else(|| id.to_owned()),
             rank: written.rank,
+            acp: written.acp,
             verified: written.verified,
             probe: written.probe.args,
             hosts: written.sandbox.hosts,

@@ -41,6 +41,9 @@ settings! {
         /// The place of a built-in adapter among those of which a run that names none uses the first. Your own come after
         /// them. Without one it is only used if it is named, except `native`.
         rank("rank"): Maybe<PositiveCount>,
+        /// The id of the same agent in the ACP registry, if the adapter is built in: `acp:ID` gets its directories and
+        /// its login.
+        acp("acp"): Maybe<AnyText>,
         /// The version of the agent that the adapter was tested with.
         verified("verified"): Maybe<AnyText>,
         /// Whether the agent is a program with a terminal or a server.

@@ -22,19 +22,6 @@ pub const PREFIX: &str = "acp:";
 
 /// The copy, written by `.ci/acp-registry`.
 const COPY: &str = include_str!("../../adapters/registry.json");
-/// Entries whose agent has a built-in adapter, which knows where the agent keeps its state and its login.
-const KNOWN_BY: &[(&str, &str)] = &[
-    ("claude-acp", "claude"),
-    ("cline", "cline"),
-    ("codex-acp", "codex"),
-    ("gemini", "gemini"),
-    ("github-copilot-cli", "copilot"),
-    ("kilo", "kilo"),
-    ("kimi", "kimi"),
-    ("opencode", "opencode-run"),
-    ("pi-acp", "pi"),
-    ("qwen-code", "qwen-code"),
-];
 
 /// The copy of the registry.
 #[derive(Debug, Deserialize)]
@@ -92,12 +79,6 @@ impl Registry {
     }
 }
 
-/// The built-in adapter that knows the agent of the registry's entry `id`.
-pub fn known_by(id: &str) -> Option<&'static str> {
-    let row = KNOWN_BY.iter().find(|(entry, _)| *entry == id)?;
-    Some(row.1)
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::PathBuf;
@@ -112,7 +93,7 @@ mod tests {
         let adapter = |entry: &RegistryEntry| {
             let there = |name: &str| Some(PathBuf::from("/bin").join(name));
             let launch = launch(entry, there).or_else(|_| launch(entry, |_| None)).ok()?;
-            let known = known_by(&entry.id).map(|id| catalog.manifest(id).expect("a built-in adapter"));
+            let known = catalog.knows_agent(entry);
             let launch = launch.with_variables_of(known.as_ref());
             let text = adapter_text(entry, &launch, &registry.described(), known.as_ref());
             Some((entry.clone(), text))
@@ -122,12 +103,13 @@ mod tests {
 
     #[test]
     fn every_entry_of_the_copy_makes_an_adapter_of_the_live_channel_alone() {
+        let catalog = Catalog::load(&AdapterSources::default());
         let adapters = adapters();
         assert!(adapters.len() > 20, "{}", adapters.len());
         for (entry, text) in adapters {
             let manifest = manifest_of_text(&entry.id, &text).unwrap_or_else(|error| panic!("{text}\n{error}"));
             assert_eq!((manifest.channels(), &*manifest.title), ("live", &*entry.name));
-            let is_known = known_by(&entry.id).is_some();
+            let is_known = catalog.knows_agent(&entry).is_some();
             assert!(
                 is_known || manifest.state[0] == format!("~/.{}", entry.id.trim_end_matches("-acp")),
                 "{text}"
