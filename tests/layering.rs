@@ -3,6 +3,7 @@
 //!
 //! Tests are exempt: they may know everything.
 
+mod budget;
 mod circles;
 
 use std::{

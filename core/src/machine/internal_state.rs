@@ -474,19 +474,7 @@ impl InternalState {
                 self.refusals = 0;
             }
             AgentSignal::QuestionAsked { text, .. } => self.asked = Some(text.clone()),
-            AgentSignal::Usage { .. }
-            | AgentSignal::LimitHit { .. }
-            | AgentSignal::WindowUsed { .. }
-            | AgentSignal::PermissionAsked { .. }
-            | AgentSignal::Noted { .. }
-            | AgentSignal::Unknown { .. }
-            | AgentSignal::MessageAnswered { .. }
-            | AgentSignal::PermissionRequested { .. }
-            | AgentSignal::PermissionWithdrawn { .. }
-            | AgentSignal::TextDelta { .. }
-            | AgentSignal::ThoughtDelta { .. }
-            | AgentSignal::ToolOutput { .. }
-            | AgentSignal::Ended { .. } => {}
+            _ => {}
         }
     }
 }

@@ -18,7 +18,6 @@ use jiff::Timestamp;
 use ralph_core::event::{EndKind, Event as Happened, Record, RunEvent};
 use ralph_driver::hub::Subscription;
 use ralph_state::control::{ClientRole, RunStatus, frames::UiEvent};
-use ralph_system::diagnostics::kind;
 use ralph_words::{EventLine, Tone, narrate, stop_in_words};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -209,8 +208,17 @@ pub(super) fn record_event(record: &Record, words: bool) -> Event {
     let data = serde_json::to_string(&narrated).expect("records have no failing serialisers");
     Event::default()
         .id(record.seq.to_string())
-        .event(kebab(&kind(&record.event).to_string()))
+        .event(type_of(&data))
         .data(data)
+}
+
+/// The name of an event, by its text.
+fn type_of(event: &str) -> String {
+    #[derive(Deserialize)]
+    struct Typed {
+        r#type: String,
+    }
+    serde_json::from_str::<Typed>(event).map_or_else(|_| String::new(), |typed| typed.r#type)
 }
 
 /// The line of text for an event. Other screens show the end of a run outside of their log.
@@ -234,44 +242,21 @@ fn utc(at_ms: u64) -> String {
     moment.map_or_else(|_| at_ms.to_string(), |moment| moment.to_string())
 }
 
-/// Converts a type name to the spelling of the journal.
-fn kebab(name: &str) -> String {
-    let mut kebab = String::with_capacity(name.len() + 4);
-    for (at, character) in name.char_indices() {
-        if character.is_ascii_uppercase() && at > 0 {
-            kebab.push('-');
-        }
-        kebab.push(character.to_ascii_lowercase());
-    }
-    kebab
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ralph_core::event::{IterationEvent, TimeEvent};
-    use ralph_core::{
-        event::Outcome,
-        testing::{iteration_started, permission_decided},
-    };
+    use ralph_core::testing::{iteration_started, question_withdrawn};
 
     #[test]
     fn events_are_called_as_in_the_journal() {
-        let events = [
-            iteration_started(1, None, None),
-            permission_decided(None, true, ralph_core::event::Decider::Unclear, None),
-            Happened::Time(TimeEvent::Held),
-            Happened::Iteration(IterationEvent::Ended {
-                iteration: 1,
-                outcome: Outcome::Completed,
-                exit: None,
-                duration_ms: 1,
-                output_bytes: 1,
-            }),
-        ];
-        for event in events {
-            let journal = serde_json::to_value(&event).unwrap();
-            assert_eq!(journal["type"], kebab(&kind(&event).to_string()));
+        for (event, name) in [
+            (
+                iteration_started(1, Some("\"type\":\"held\""), None),
+                "iteration-started",
+            ),
+            (question_withdrawn(1), "answered"),
+        ] {
+            assert_eq!(type_of(&serde_json::to_string(&event).unwrap()), name);
         }
     }
 }

@@ -245,7 +245,10 @@ fn every_entry_of_the_copy_is_accepted() {
     let named = built_in().filter_map(|id| catalog.manifest(id).expect("a built-in adapter").acp);
     let unknown: Vec<String> = named.filter(|id| !ids.contains(&id.as_str())).collect();
     assert_eq!(unknown, Vec::<String>::new());
-    let known = registry.agents.iter().filter(|entry| catalog.knows_agent(entry).is_some());
+    let known = registry
+        .agents
+        .iter()
+        .filter(|entry| catalog.knows_agent(entry).is_some());
     assert_eq!(known.count(), 10);
 }
 

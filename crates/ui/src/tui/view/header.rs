@@ -386,9 +386,6 @@ fn look(run: &RunView) -> PhaseLook {
             (TextRole::AskingBadge, PhaseSign::Spinner, TextRole::Wait)
         }
         Phase::Idle => (TextRole::BusyBadge, PhaseSign::Spinner, TextRole::Wait),
-        Phase::Preparing { .. } | Phase::Running { .. } | Phase::Settling { .. } | Phase::Verifying { .. } => {
-            (TextRole::BusyBadge, PhaseSign::Spinner, TextRole::Accent)
-        }
         Phase::Cancelling { .. } => (TextRole::WaitingBadge, PhaseSign::Spinner, TextRole::Wait),
         Phase::Waiting { .. } | Phase::Paused => (TextRole::WaitingBadge, PhaseSign::Wait, TextRole::Wait),
         Phase::Stopped { end } => match (&end.reason, end.reason.kind()) {
@@ -403,6 +400,7 @@ fn look(run: &RunView) -> PhaseLook {
             (_, EndKind::Good) => (TextRole::DoneBadge, PhaseSign::Good, TextRole::Good),
             (_, EndKind::Bad) => (TextRole::FailedBadge, PhaseSign::Bad, TextRole::Bad),
         },
+        _ => (TextRole::BusyBadge, PhaseSign::Spinner, TextRole::Accent),
     };
     PhaseLook { badge, sign, words }
 }
