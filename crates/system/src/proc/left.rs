@@ -106,8 +106,11 @@ pub fn runs_below(program: &str, directories: &[PathBuf]) -> bool {
         .into_iter()
         .filter(|process| !process.ended && is_it(&process.name));
     running.any(|process| {
-        let place = system::working_directory(process.pid);
-        place.is_none_or(|place| directories.iter().any(|directory| place.starts_with(directory)))
+        match system::working_directory(process.pid) {
+            Some(place) => directories.iter().any(|directory| place.starts_with(directory)),
+            // Another user's, or one that has just ended.
+            None => system::process(process.pid).is_some_and(|process| !process.ended),
+        }
     })
 }
 
