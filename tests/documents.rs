@@ -23,7 +23,7 @@ const DOCUMENTS: &[&str] = &[
 /// Longest README that a newcomer reads in the first minutes.
 const README_LINES: usize = 120;
 /// Stops of the tour in ARCHITECTURE.md.
-const STOPS: usize = 10;
+const STOPS: usize = 13;
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))

@@ -1,5 +1,7 @@
 //! The screen's end of a run whose loop is another process.
 //!
+//! Stop 11 of the tour in ARCHITECTURE.md.
+//!
 //! A thread reads frames from the run's stream and queues a bounded amount of them, so that a slow screen slows the
 //! loop down. Orders to the loop are sent in order from a second thread: no key press waits for an answer.
 

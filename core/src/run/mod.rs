@@ -1,6 +1,6 @@
 //! The view of a run: the fold over its records, shared by every reader.
 //!
-//! Stop 9 of the tour in ARCHITECTURE.md.
+//! Stop 12 of the tour in ARCHITECTURE.md.
 //!
 //! [`RunView`] is the public fold. The loop decides by it, the screen and the report show it, and `ralph status` prints
 //! it; no other code folds records. The view is pure, and contains neither the run's promise nor the text of the
@@ -47,7 +47,7 @@ pub use background::{Background, BackgroundState, BackgroundTask};
 pub(crate) use breaker::without_numbers;
 pub use breaker::{Breaker, Observation};
 pub use calls::{Calls, ProposedTask};
-pub use changed_tests::{ChangedTests, ConfirmedTests};
+pub use changed_tests::{ChangedTests, ConfirmedTests, tests_question};
 pub use clock::Clock;
 pub use comments::{Comment, CommentReason, CommentState, Comments};
 pub use edit_checks::EditChecks;

@@ -1,4 +1,6 @@
 //! The run for ralph's own screens: frames of events, and the way back for keys and sizes.
+//!
+//! Stop 9 of the tour in ARCHITECTURE.md.
 
 use std::{convert::Infallible, sync::Arc};
 

@@ -1,5 +1,7 @@
 //! The frames of `/stream`: the events of a run for a screen in another process.
 //!
+//! Stop 10 of the tour in ARCHITECTURE.md.
+//!
 //! A frame consists of one byte for its kind, the length of its payload (four bytes, big-endian), and the payload.
 //! Output of an agent's terminal is passed unchanged. A reader skips kinds that it does not know: a loop may be newer
 //! than the screen that shows it.

@@ -1,6 +1,6 @@
 //! Draws the model: same model, same cells. Pure.
 //!
-//! Stop 10 of the tour in ARCHITECTURE.md.
+//! Stop 13 of the tour in ARCHITECTURE.md.
 
 mod bars;
 mod board;
