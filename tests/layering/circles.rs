@@ -13,6 +13,7 @@ const CIRCLES: &[(&str, &str, &str)] = &[
         "proc/helper",
         "the process table of a system without /proc is printed by `ps`, which is a helper and ends as any process does",
     ),
+    ("agent/dialect/terminal", "agent/dialect", ITS_PARENT),
     ("driver/test_gate/skips", "driver/test_gate", ITS_PARENT),
     ("gate/guard/glob", "gate/guard", ITS_PARENT),
     ("gate/guard/store_writer", "gate/guard/originals", ITS_PARENT),

@@ -1,12 +1,9 @@
 //! Questions to the user: requests of agents, their questions in words, and changed tests to accept.
 
-use std::collections::BTreeSet;
-
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AskId, Decider, GuardedChange, List, Offer, PermissionMode, PermissionRequest, Question, RuleScope, TestsChange,
-    ToolKind,
+    AskId, Decider, GuardedChange, List, Offer, PermissionMode, PermissionRequest, Question, RuleScope, ToolKind,
 };
 use crate::json::ReadJson;
 
@@ -150,25 +147,6 @@ impl Ask {
         }
     }
 
-    /// Creates the question whether to accept changed tests.
-    pub fn about_tests(number: u32, iteration: u32, change: &TestsChange) -> Self {
-        let paths: BTreeSet<&str> = change.changes.iter().map(|change| &*change.path).collect();
-        let paths: Vec<String> = paths.into_iter().map(str::to_owned).collect();
-        let title = format!("accept the changed tests? {}", paths.join(", "));
-        let request = PermissionRequest {
-            reason: (!change.why.is_empty()).then(|| change.why.to_string()),
-            paths,
-            diff: Some(change.diff.to_string()),
-            ..own_request("tests", ToolKind::Other, title)
-        };
-        Self {
-            kind: AskKind::Tests,
-            changes: change.changes.clone(),
-            cut: change.cut,
-            ..Self::requested(number, iteration, request)
-        }
-    }
-
     /// Whether it asks to accept changed tests.
     pub fn is_about_tests(&self) -> bool {
         self.kind == AskKind::Tests
@@ -176,7 +154,7 @@ impl Ask {
 }
 
 /// A request that no agent waits for.
-fn own_request(tool: &str, kind: ToolKind, title: String) -> PermissionRequest {
+pub(crate) fn own_request(tool: &str, kind: ToolKind, title: String) -> PermissionRequest {
     PermissionRequest {
         id: AskId(String::new()),
         call: None,

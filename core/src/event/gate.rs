@@ -9,6 +9,7 @@ use crate::json::ReadJson;
 #[derive(Debug, Clone, PartialEq, Serialize, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+#[allow(clippy::large_enum_variant)] // one at a time is made, and written
 pub enum GateEvent {
     /// The goals are being run. Iteration 0 is the check before the first iteration.
     VerificationStarted {

@@ -5,6 +5,7 @@
 //! ([`Text`]); the full text is in the iteration's recording.
 
 mod agent;
+mod agent_event;
 mod ask;
 mod background;
 mod bounds;
@@ -57,7 +58,9 @@ use serde::{Deserialize, Serialize};
 use crate::json::{ReadJson, WriteJson};
 
 pub use crate::limits::{DayLimits, LimitKind, Limits, NewLimits, OnDayLimit, SizeLimit, TaskLimits};
-pub use agent::{AgentEvent, AgentSignal, Exit, FileChange, Finding, Problem, ProblemClass, ProblemKind, Usage};
+pub use agent::{AgentSignal, Exit, FileChange, Finding, Problem, ProblemClass, ProblemKind, Usage};
+pub use agent_event::AgentEvent;
+pub(crate) use ask::own_request;
 pub use ask::{Answered, Ask, AskEvent, AskKind, AskVerdict};
 pub use background::{
     BACKGROUND_COMMAND_CAP_BYTES, BackgroundCommand, BackgroundEnd, BackgroundEvent, BackgroundLimits,
@@ -85,8 +88,8 @@ pub use permission::{
     AskId, Decider, Decision, DenialLimits, Offer, PermissionAnswer, PermissionMode, PermissionRequest, Remember,
     RememberedRule, RuleScope, Ruling, ToolKind, ToolKinds, Unanswered, Waiting,
 };
-pub use plan::{PlanEvent, PlanSnapshot, PlanStep, PlanTask, TaskSettings, step_name};
-pub use plan_change::{LineShift, PlanChange, ReplacedTasks};
+pub use plan::{PlanSnapshot, PlanStep, PlanTask, TaskSettings, step_name};
+pub use plan_change::{LineShift, PlanChange, PlanEvent, ReplacedTasks};
 pub use proof::Proof;
 pub use question::{AnswerPlace, AnsweredAsk, Choice, Question};
 pub use repository::{Checkpoint, HeadPlace, IterationCommit, LossKind, LostRepository, StashEntry};

@@ -4,9 +4,6 @@ use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{PlanChange, UnreadLines};
-use crate::json::ReadJson;
-
 /// A plan's tasks in file order.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
@@ -282,30 +279,6 @@ impl PlanTask {
     fn is_required(&self) -> bool {
         !self.done && !self.settings.optional
     }
-}
-
-/// The plan on disk.
-#[derive(Debug, Clone, PartialEq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
-pub enum PlanEvent {
-    /// The plan on disk differs from the last one recorded; the change is large, so the whole plan is recorded.
-    #[serde(rename = "plan-read")]
-    Read { plan: PlanSnapshot },
-    /// The lines of the plan that look like tasks and are none have changed.
-    #[serde(rename = "plan-lines-unread")]
-    LinesUnread { unread: UnreadLines },
-    /// The plan on disk differs from the last one recorded in a few boxes or tasks only.
-    #[serde(rename = "plan-changed")]
-    Changed { change: PlanChange },
-    /// The agent added or removed tasks. Ticking a task does not count.
-    #[serde(rename = "plan-edited")]
-    Edited {
-        iteration: u32,
-        /// Texts of the removed tasks.
-        vanished: Vec<String>,
-        added: Vec<String>,
-    },
 }
 
 #[cfg(test)]

@@ -7,7 +7,8 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{PlanSnapshot, PlanStep, PlanTask, TaskSettings};
+use super::{PlanSnapshot, PlanStep, PlanTask, TaskSettings, UnreadLines};
+use crate::json::ReadJson;
 
 /// The difference between two consecutive readings of a plan. Positions are indexes of tasks in the earlier reading.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -187,6 +188,30 @@ fn longest_ascending(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
         .collect();
     chain.reverse();
     chain
+}
+
+/// The plan on disk.
+#[derive(Debug, Clone, PartialEq, Serialize, ReadJson)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum PlanEvent {
+    /// The plan on disk differs from the last one recorded; the change is large, so the whole plan is recorded.
+    #[serde(rename = "plan-read")]
+    Read { plan: PlanSnapshot },
+    /// The lines of the plan that look like tasks and are none have changed.
+    #[serde(rename = "plan-lines-unread")]
+    LinesUnread { unread: UnreadLines },
+    /// The plan on disk differs from the last one recorded in a few boxes or tasks only.
+    #[serde(rename = "plan-changed")]
+    Changed { change: PlanChange },
+    /// The agent added or removed tasks. Ticking a task does not count.
+    #[serde(rename = "plan-edited")]
+    Edited {
+        iteration: u32,
+        /// Texts of the removed tasks.
+        vanished: Vec<String>,
+        added: Vec<String>,
+    },
 }
 
 #[cfg(test)]

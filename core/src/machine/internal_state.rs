@@ -451,10 +451,10 @@ impl InternalState {
             *steps += 1;
         }
         match signal {
-            AgentSignal::Opened { session, .. } => {
-                if view.settings.session == SessionMode::Resume && view.role.is_work() {
-                    self.session.clone_from(session);
-                }
+            AgentSignal::Opened { session, .. }
+                if view.settings.session == SessionMode::Resume && view.role.is_work() =>
+            {
+                self.session.clone_from(session);
             }
             AgentSignal::Problem { problem } => self.problem = Some(problem.clone()),
             AgentSignal::TurnEnded { ok, .. } => self.verdict = Some(*ok),

@@ -2,10 +2,10 @@
 
 use crate::{
     event::{
-        Ask, AskEvent, Breakdown, BreakerCause, BreakerState, CancelReason, Claim, ClaimEvent, ConfirmedBy, Denial,
-        Event, Finding, GateEvent, GoalsWhen, IterationEvent, LimitKind, LostRepository, Missing, Notice, OnDayLimit,
-        Outcome, PlanEvent, PlanSnapshot, Problem, ProblemKind, Proof, RequestedBy, ReviewEvent, Role, SessionMode,
-        StopReason, StopRequest, TaskEvent, TimeEvent, Wait, WaitCause, WorkerEvent,
+        AskEvent, Breakdown, BreakerCause, BreakerState, CancelReason, Claim, ClaimEvent, ConfirmedBy, Denial, Event,
+        Finding, GateEvent, GoalsWhen, IterationEvent, LimitKind, LostRepository, Missing, Notice, OnDayLimit, Outcome,
+        PlanEvent, PlanSnapshot, Problem, ProblemKind, Proof, RequestedBy, ReviewEvent, Role, SessionMode, StopReason,
+        StopRequest, TaskEvent, TimeEvent, Wait, WaitCause, WorkerEvent,
     },
     limits::{LimitScope, day_limit_reached, run_limit_reached},
     run::{Observation, Phase, StopAsked},
@@ -155,7 +155,7 @@ fn tests_changed(decision: &mut StepDecision, iteration: u32, found: &FoundTests
         })),
         None => {
             let number = decision.state.view.permissions.asked + 1;
-            let ask = Box::new(Ask::about_tests(number, iteration, &found.change));
+            let ask = Box::new(crate::run::tests_question(number, iteration, &found.change));
             decision.push(Event::Ask(AskEvent::Asked { ask }));
         }
     }

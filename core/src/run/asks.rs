@@ -387,7 +387,7 @@ mod tests {
             cut: true,
             ..TestsChange::default()
         };
-        asked(Ask::about_tests(number, 3, &change))
+        asked(crate::run::tests_question(number, 3, &change))
     }
 
     #[test]

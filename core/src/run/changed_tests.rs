@@ -1,9 +1,14 @@
 //! Tests that agents changed on purpose, and which changes are accepted.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::Recent;
-use crate::event::{AgentCall, AgentEvent, ConfirmedBy, Event, GateEvent, GuardedChange};
+use crate::event::{
+    AgentCall, AgentEvent, Ask, AskKind, ConfirmedBy, Event, GateEvent, GuardedChange, PermissionRequest, TestsChange,
+    ToolKind, own_request,
+};
 
 const CONFIRMED: usize = 100;
 
@@ -27,6 +32,25 @@ pub struct ConfirmedTests {
     pub iteration: u32,
     pub changes: Vec<GuardedChange>,
     pub by: ConfirmedBy,
+}
+
+/// Creates the question whether to accept changed tests.
+pub fn tests_question(number: u32, iteration: u32, change: &TestsChange) -> Ask {
+    let paths: BTreeSet<&str> = change.changes.iter().map(|change| &*change.path).collect();
+    let paths: Vec<String> = paths.into_iter().map(str::to_owned).collect();
+    let title = format!("accept the changed tests? {}", paths.join(", "));
+    let request = PermissionRequest {
+        reason: (!change.why.is_empty()).then(|| change.why.to_string()),
+        paths,
+        diff: Some(change.diff.to_string()),
+        ..own_request("tests", ToolKind::Other, title)
+    };
+    Ask {
+        kind: AskKind::Tests,
+        changes: change.changes.clone(),
+        cut: change.cut,
+        ..Ask::requested(number, iteration, request)
+    }
 }
 
 impl ChangedTests {

@@ -51,7 +51,7 @@ fn tests_questioned(number: u32) -> Event {
         ],
         "-old\n+new".to_owned(),
     );
-    asked(Ask::about_tests(number, 3, &change))
+    asked(crate::run::tests_question(number, 3, &change))
 }
 
 fn answered(ask: u32, answers: &[&str], by: Decider) -> Event {
@@ -134,7 +134,7 @@ fn the_question_about_tests_names_each_file_once_and_the_agents_reason() {
     assert_eq!(request.title, "accept the changed tests? tests/a.rs, tests/b.rs");
     assert_eq!(request.paths, ["tests/a.rs", "tests/b.rs"]);
     assert_eq!(request.reason.as_deref(), Some("they were wrong"));
-    let without_reason = Ask::about_tests(1, 3, &TestsChange::default());
+    let without_reason = crate::run::tests_question(1, 3, &TestsChange::default());
     let permissions = after([asked(without_reason)]);
     assert_eq!(permissions.about_tests().unwrap().request.reason, None);
 }

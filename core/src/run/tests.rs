@@ -1,6 +1,6 @@
 use super::*;
 use crate::event::{
-    AgentEvent, AgentSignal, Ask, AskEvent, BreakerCause, BreakerState, CancelReason, Changes, Checkpoint, Claim,
+    AgentEvent, AgentSignal, AskEvent, BreakerCause, BreakerState, CancelReason, Changes, Checkpoint, Claim,
     ClaimEvent, ConfidencePart, ConfirmedBy, Day, Delivery, Denial, Elsewhere, Event, Evidence, Exit, Flaky, GateEvent,
     Goal, GoalFailure, GoalResult, Hint, IterationCommit, IterationEvent, Level, Missing, Notice, Outcome, PausedBy,
     PlanChange, PlanEvent, PlanSnapshot, PlanTask, Problem, ProblemKind, Proof, Record, RequestedBy, Role, RunEvent,
@@ -318,7 +318,7 @@ impl Chaos {
                 ticks: self.coin(),
             }),
             21 if self.coin() => Event::Ask(AskEvent::Asked {
-                ask: Box::new(Ask::about_tests(1, iteration, &TestsChange::default())),
+                ask: Box::new(crate::run::tests_question(1, iteration, &TestsChange::default())),
             }),
             21 if self.coin() => Event::Gate(GateEvent::TestsConfirmed {
                 iteration,

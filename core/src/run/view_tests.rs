@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::{
     event::{
-        AgentEvent, AgentSignal, AnswerPlace, AnsweredAsk, Ask, AskEvent, BreakerCause, ConfirmedBy, Elsewhere, Event,
+        AgentEvent, AgentSignal, AnswerPlace, AnsweredAsk, AskEvent, BreakerCause, ConfirmedBy, Elsewhere, Event,
         GateEvent, Goal, GoalResult, Hint, IterationEvent, KnownFailures, LimitKind, PlanChange, PlanEvent,
         PlanSnapshot, PlanTask, Proof, RequestedBy, ReviewSettings, ReviewWhen, Role, RunEvent, Settings,
         SteeringEvent, SteeringId, SteeringKind, StopReason, TaskEvent, TestCounts, TestsChange, TimeEvent, Totals,
@@ -345,7 +345,7 @@ fn an_answer_closes_every_question_about_its_task_and_no_other() {
 #[test]
 fn a_message_about_changed_tests_closes_their_question() {
     let questioned = Event::Ask(AskEvent::Asked {
-        ask: Box::new(Ask::about_tests(2, 1, &TestsChange::default())),
+        ask: Box::new(crate::run::tests_question(2, 1, &TestsChange::default())),
     });
     let stated = Event::Agent(AgentEvent::Stated {
         iteration: 1,

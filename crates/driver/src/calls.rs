@@ -389,9 +389,11 @@ impl Driver {
         });
         let is_live = self.is_steerable();
         let events = self.advance(&Input::AgentAsked { iteration, question })?;
-        let number = events.iter().find_map(|event| match event {
-            Event::Ask(AskEvent::Asked { ask }) => Some(ask.number),
-            _ => None,
+        let number = events.iter().find_map(|event| {
+            let Event::Ask(AskEvent::Asked { ask }) = event else {
+                return None;
+            };
+            Some(ask.number)
         });
         match number {
             Some(number) => answer(reply, ToolAnswer::done(words::question_recorded(number, is_live))),

@@ -526,9 +526,10 @@ impl Driver {
             self.tools.calls.end_iteration();
         }
         let rules_anew = |event: &Event| {
+            let Event::Ask(asked) = event else { return false };
             matches!(
-                event,
-                Event::Ask(AskEvent::RulesAdded { .. }) | Event::Ask(AskEvent::PermissionModeChanged { .. })
+                asked,
+                AskEvent::RulesAdded { .. } | AskEvent::PermissionModeChanged { .. }
             )
         };
         if events.iter().any(rules_anew) {

@@ -141,14 +141,7 @@ fn doing(view: &RunView, said: Option<&str>) -> String {
             tool.or_else(|| said.map(str::to_owned))
                 .unwrap_or_else(|| phase_in_words(view))
         }
-        RunPhase::Idle
-        | RunPhase::Preparing { .. }
-        | RunPhase::Cancelling { .. }
-        | RunPhase::Settling { .. }
-        | RunPhase::Verifying { .. }
-        | RunPhase::Waiting { .. }
-        | RunPhase::Paused
-        | RunPhase::Stopped { .. } => phase_in_words(view),
+        _ => phase_in_words(view),
     }
 }
 

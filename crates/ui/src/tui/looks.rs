@@ -8,7 +8,13 @@ use ralph_system::files;
 use ralph_words::Tone;
 use serde::{Deserialize, Serialize};
 
-use super::{Setup, model::Model, notify::NotifyChannel, screen_terminal::ScreenTerminal, terminal, theme::Palette};
+use super::{
+    Setup,
+    model::Model,
+    notify::NotifyChannel,
+    terminal,
+    theme::{Palette, Theme},
+};
 
 /// Maximum size of the file.
 const CAP_BYTES: u64 = 64 * 1024;
@@ -73,17 +79,12 @@ pub(super) fn notifies(setup: &Setup) -> Option<bool> {
 }
 
 /// Changes how the screen looks, and remembers it for later ones in the file `stored`.
-pub(super) fn apply(
-    change: LookChange,
-    stored: Option<&Path>,
-    screen: &mut ScreenTerminal,
-    model: &mut Model,
-) -> io::Result<()> {
+pub(super) fn apply(change: LookChange, stored: Option<&Path>, theme: &mut Theme, model: &mut Model) -> io::Result<()> {
     match change {
-        LookChange::Theme(palette) => screen.theme = screen.theme.with_palette(palette),
-        LookChange::Ascii(ascii) => screen.theme = screen.theme.with_ascii(ascii),
+        LookChange::Theme(palette) => *theme = theme.with_palette(palette),
+        LookChange::Ascii(ascii) => *theme = theme.with_ascii(ascii),
         LookChange::Mouse(mouse) => {
-            (screen.mouse, model.ui.mouse) = (mouse, mouse);
+            model.ui.mouse = mouse;
             terminal::report_mouse(mouse)?;
         }
         LookChange::Notify(notify) => model.ui.notifies = Some(notify),

@@ -189,7 +189,8 @@ impl<'a> RunScreen<'a> {
             }
             ScreenOrder::Look(change) => {
                 let stored = self.setup.looks.as_deref();
-                looks::apply(change, stored, &mut self.terminal, &mut self.model)?;
+                looks::apply(change, stored, &mut self.terminal.theme, &mut self.model)?;
+                self.terminal.mouse = self.model.ui.mouse;
                 return Ok(FrameStep::Redraw);
             }
             ScreenOrder::Redraw => return Ok(FrameStep::Redraw),
