@@ -52,6 +52,14 @@ fn generator(contract: Contract) -> SchemaGenerator {
 
 /// Describes the variants of an enum in the forms that code generators understand.
 fn describe_variants(name: &str, schema: &mut Value, all: &Map<String, Value>) {
+    // A client knows an event by its own name, whatever its group.
+    let path = format!("#/components/schemas/{name}");
+    let lists = |list: &Value| {
+        list["anyOf"]
+            .as_array()
+            .is_some_and(|groups| groups.iter().any(|of| of["$ref"] == *path))
+    };
+    let name = all.iter().find(|(_, list)| lists(list)).map_or(name, |(list, _)| list);
     // What is no reference in a list of groups is a variant.
     let groups = schema
         .get_mut("anyOf")
