@@ -78,7 +78,7 @@ fn a_check_says_why_an_agent_does_not_work() {
         "{finished:?}"
     );
     assert_eq!(finished.code(), Some(4), "{finished:?}");
-    let (turn, finished) = check("pwd >~/.mine/where; cat");
+    let (turn, finished) = check("mkdir -p ~/.mine; pwd >~/.mine/where; cat");
     assert!(turn.is_some_and(|turn| turn.starts_with("works: ")), "{finished:?}");
     let place = sandbox.read_home(".mine/where").expect("what the turn wrote");
     assert_ne!(

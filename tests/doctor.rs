@@ -247,7 +247,7 @@ fn an_agent_of_another_version_or_without_a_login_can_be_used() {
     assert!(!keyed.stdout.contains("logged in"), "{keyed:?}");
     assert!(!keyed.stdout.contains("sk-secret"), "no key is shown");
     let path = programs(&sandbox, &agents);
-    let ended = r#"{"type":"result","subtype":"success","is_error":false,"result":"The check works."}"#;
+    let ended = r#"{"type":"result","subtype":"success","is_error":false,"result":"the-check-works"}"#;
     let script = format!("#!/bin/sh\ncase $1 in --version) echo 'claude 9.9.9' ;; *) echo '{ended}' ;; esac\n");
     write_program(&path.join("claude"), &script);
     let check = sandbox

@@ -118,7 +118,7 @@ fn the_installer_installs_an_archive_that_is_what_its_sum_says_and_no_other() {
     for part in [
         "/ralph\n",
         "/completions/_ralph\n",
-        "/man/man1/ralph-config-show.1\n",
+        "/man/man1/ralph-config-schema.1\n",
         "/LICENSE-MIT\n",
     ] {
         assert!(listed.contains(part), "{part}: {listed}");

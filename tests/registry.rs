@@ -5,7 +5,7 @@ use std::{env, fs, path::PathBuf};
 use crate::{
     agents_loop::{assert_done, in_order, plan_one_task, work_on},
     harness::{SOON, Sandbox, agent::Agent, running::Finished, write_program},
-    stand_in::StandIn,
+    stand_in::{StandIn, say},
     tui::Terminal,
 };
 
@@ -49,7 +49,7 @@ fn assert_refused(sandbox: &Sandbox, finished: &Finished, code: i32, naming: &[&
 
 #[test]
 fn an_agent_whose_program_is_there_works_without_being_added() {
-    let model = StandIn::start(in_order([&work_on("hello")]));
+    let model = StandIn::start(in_order([&work_on("hello"), &[say("the-check-works").into()]]));
     let sandbox = with_goose(&model);
     let finished = sandbox
         .ralph(["--adapter", "acp:goose", "--headless", "--format", "jsonl"])
