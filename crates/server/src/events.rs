@@ -212,13 +212,17 @@ pub(super) fn record_event(record: &Record, words: bool) -> Event {
         .data(data)
 }
 
-/// The name of an event, by its text.
-fn type_of(event: &str) -> String {
+/// The name of the event of a record, by the record's text.
+fn type_of(record: &str) -> String {
     #[derive(Deserialize)]
-    struct Typed {
+    struct NamedRecord {
+        event: NamedEvent,
+    }
+    #[derive(Deserialize)]
+    struct NamedEvent {
         r#type: String,
     }
-    serde_json::from_str::<Typed>(event).map_or_else(|_| String::new(), |typed| typed.r#type)
+    serde_json::from_str::<NamedRecord>(record).map_or_else(|_| String::new(), |record| record.event.r#type)
 }
 
 /// The line of text for an event. Other screens show the end of a run outside of their log.
@@ -256,7 +260,8 @@ mod tests {
             ),
             (question_withdrawn(1), "answered"),
         ] {
-            assert_eq!(type_of(&serde_json::to_string(&event).unwrap()), name);
+            let record = json!({ "seq": 1, "event": event });
+            assert_eq!(type_of(&record.to_string()), name);
         }
     }
 }
