@@ -198,12 +198,7 @@ fn a_message_comes_while_a_tool_runs_and_no_command_outlives_its_session(agent: 
         shown, takes,
         "what the user says stands in the conversation: {recording}"
     );
-    let asked = |event: &Event| {
-        matches!(
-            event,
-            Event::Ask(AskEvent::Asked { .. }) | Event::Ask(AskEvent::Answered { .. })
-        )
-    };
+    let asked = |event: &Event| matches!(event, Event::Ask(AskEvent::Asked { .. } | AskEvent::Answered { .. }));
     assert!(!events(&records).any(asked), "there are no rules");
     let requests = model.main_requests();
     assert_eq!(requests.len(), 9);

@@ -1,6 +1,6 @@
 //! Behaviour of every agent with a live channel: rules, keys, answers from elsewhere, and messages while it writes.
 
-use ralph_core::event::{AnswerPlace, AskEvent, Decider, Delivery, Event, SteeringEvent};
+use ralph_core::event::{AnswerPlace, AskEvent, AskVerdict, Decider, Delivery, Event, SteeringEvent};
 use serde_json::{Value, json};
 
 use super::{answer, asked, decided_by_now, decisions, wait_for_question, with_permissions};
@@ -202,7 +202,12 @@ impl WatchedAgent {
         if self.agent == Agent::Codex {
             self.screen.sees("Which colour?");
             self.presses("2", "an answer", |run| {
-                events(&run.sandbox.journal()).any(|event| matches!(event, Event::Ask(AskEvent::Answered { .. })))
+                events(&run.sandbox.journal()).any(|event| {
+                    let Event::Ask(AskEvent::Answered { answered }) = event else {
+                        return false;
+                    };
+                    matches!(answered.verdict, AskVerdict::Words { .. })
+                })
             });
         }
     }
