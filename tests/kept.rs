@@ -126,7 +126,13 @@ fn opened(iteration: u32) -> impl Fn(&Event) -> bool {
 fn the_iterations_of_a_run_have_one_process_which_stands_still_between_them() {
     let changes = r#"turn() { echo "${RALPH_ITERATION-none} ${RALPH_BUDGET-none}" >> "$HOME/variables"; work; }"#;
     let sandbox = sandbox(3, changes);
-    between(&sandbox, "grep State /proc/$(cat ~/processes)/status >> ~/states");
+    // A busy system takes a while to stop it.
+    between(
+        &sandbox,
+        "{ state=/proc/$(cat ~/processes)/status; \
+         for i in $(seq 200); do grep -q 'T (stopped)' $state && break; sleep 0.05; done; \
+         grep State $state >> ~/states; }",
+    );
     let finished = sandbox.looping([""; 0]).run(SOON);
     assert_done(&sandbox, &finished, 3);
     assert_eq!(lines(&sandbox, "processes").len(), 1);
