@@ -124,7 +124,7 @@ fn an_interrupt_leaves_nothing_running() {
 #[test]
 #[ignore = "part of the full matrix"]
 fn is_looked_at_by_adapters_check() {
-    let model = StandIn::start(say("Nobody asks."));
+    let model = StandIn::start(say("the-check-works"));
     let Some(sandbox) = sandbox(&model) else { return };
     let checked = sandbox.ralph(["adapters", "check", "qwen"]).run(PATIENCE);
     assert_eq!(checked.code(), Some(0), "{checked:?}");
