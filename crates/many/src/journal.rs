@@ -118,7 +118,7 @@ pub(super) fn has_begun(path: &Path) -> bool {
 /// Reads the records of a batch.
 ///
 /// # Errors
-/// [`BatchJournalError`] if the file cannot be read, or is not a journal of a batch.
+/// `BatchJournalError` if the file cannot be read, or is not a journal of a batch.
 pub fn read(path: &Path) -> Result<Vec<BatchRecord>, BatchJournalError> {
     parse(path).map(|(records, _)| records)
 }

@@ -38,7 +38,7 @@ pub struct DifferenceRequest {
 ///
 /// # Errors
 /// [`DifferenceError::Scratch`] without a temporary directory, [`DifferenceError::NoRepository`] without a repository,
-/// [`DifferenceError::Git`] as [`Repository::around`] and [`Repository::difference`].
+/// [`DifferenceError::Git`] as [`ralph_git::Repository::around`] and [`ralph_git::Repository::difference`].
 pub fn difference(
     paths: &ProjectPaths,
     run: &RunId,
