@@ -36,9 +36,8 @@ use std::{
 };
 
 use ralph_core::event::Notice;
-use ralph_driver::hub::Hub;
 use ralph_driver::{
-    Driver, HookStarter, OpenError, OpenRun, RunChoice, RunClock, RunConfig, note_hidden, read_earlier,
+    Driver, HookStarter, OpenError, OpenRun, RunChoice, RunClock, RunConfig, hub::Hub, note_hidden, read_earlier,
 };
 use ralph_review::prune::prune;
 use ralph_server::{Listening, ScreenFacts};
@@ -197,7 +196,6 @@ fn logged_run(
     let config = RunConfig {
         settings: prepared.settings,
         template: prepared.template,
-        handover: true,
         promise: loaded.config.completion.promise.clone(),
         agents: prepared.agents,
         workers: prepared.workers,
@@ -210,7 +208,6 @@ fn logged_run(
         },
         recording_cap_bytes: u64::from(loaded.config.keep.recording_mib) << 20,
         agent_tools: prepared.has_tools,
-        takes_proposals: true,
         runners: prepared.runners,
         guard: prepared.guard,
         sealed: prepared.sealed,

@@ -81,7 +81,6 @@ pub(crate) fn next_prompt(place: &ProjectPlace, config: &Config, supervisor: &Su
         tasks: &reading.plan,
         story_state: reading.story_state.as_ref(),
         template: &template,
-        handover: true,
         confined,
         has_tools: config.tools.enabled && agent.is_some_and(|agent| takes_servers(&agent, config)),
         repository: repository.as_ref().map(|(repository, _)| repository),

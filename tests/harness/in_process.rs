@@ -242,7 +242,6 @@ impl Looping<'_> {
         let config = RunConfig {
             settings,
             template: PromptTemplate::built_in(),
-            handover: true,
             promise,
             agents: agents.into_iter().map(adapter).collect(),
             workers: Vec::new(),
@@ -269,7 +268,6 @@ impl Looping<'_> {
             supervisor,
             left: LeftProcesses::default(),
             agent_tools: true,
-            takes_proposals: true,
             languages: Vec::new(),
             language_memory_bytes: None,
             watched: false,

@@ -82,7 +82,6 @@ impl Driver {
                 self.record_text(iteration, answer, words::tests_changed_recorded(), reply)?;
             }
             ToolCall::CommentAnswer { comment, reason } => self.answer_comment(iteration, comment, reason, reply)?,
-            ToolCall::TaskAdd { .. } if !self.tools.takes_proposals => refuse(reply, ToolRefusal::ProposalsOff),
             ToolCall::TaskAdd { task } => {
                 let answer = checked_text("task", task).map(|task| AgentCall::Proposed { task: task.into() });
                 self.record_text(iteration, answer, words::proposal_recorded(), reply)?;

@@ -24,8 +24,6 @@ use super::{clock::RunClock, hooks::HookStarter};
 pub struct RunConfig {
     pub settings: Settings,
     pub template: PromptTemplate,
-    /// Whether a prompt includes the report and the changes of the session before.
-    pub handover: bool,
     /// The user's own promise token; `None` for a fresh one.
     pub promise: Option<String>,
     /// The agent of the settings first, then those that replace it while it is limited.
@@ -64,8 +62,6 @@ pub struct RunConfig {
     pub permission_policy: Option<Arc<dyn PermissionDecider>>,
     /// Whether agents that support MCP servers get ralph's own.
     pub agent_tools: bool,
-    /// Whether tasks that agents propose for the plan are recorded.
-    pub takes_proposals: bool,
     /// Reads which tests the goals ran.
     pub runners: &'static Runners,
     /// The files that decide the results of goals, which the agent must not change.

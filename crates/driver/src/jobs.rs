@@ -68,8 +68,6 @@ pub(super) struct JobContext {
     pub(super) taskless: Taskless,
     pub(super) task_rules: TaskRules,
     pub(super) template: PromptTemplate,
-    /// Whether a prompt includes the report and the changes of the session before.
-    pub(super) handover: bool,
     pub(super) confined: AgentConfinement,
     pub(super) repository: Option<Repository>,
     /// Commits what iterations leave uncommitted; `None` if only agents commit.

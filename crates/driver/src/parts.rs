@@ -82,8 +82,6 @@ pub(super) struct RunTools {
     pub(super) calls: PendingCalls,
     pub(super) background: BackgroundTasks,
     pub(super) languages: Languages,
-    /// Whether tasks that agents propose for the plan are recorded.
-    pub(super) takes_proposals: bool,
 }
 
 impl RunTools {

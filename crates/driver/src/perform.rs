@@ -210,10 +210,9 @@ impl Driver {
             _ => None,
         };
         let live_steering = self.agent().adapter.capabilities().live_steering && !self.is_one_way();
-        let before = self.jobs.handover.then(|| self.last_session()).flatten();
         let has_headroom = !self.state().view.settings.headroom.is_none();
         let job = PrepareJob {
-            before,
+            before: self.last_session(),
             account: has_headroom.then(|| self.agent().account.clone()).flatten(),
             has_tools: self.agents.get_tools
                 && self.state().view.role.is_work()

@@ -27,8 +27,6 @@ pub struct Preview<'a> {
     pub tasks: &'a PlanSnapshot,
     pub story_state: Option<&'a StoryState>,
     pub template: &'a PromptTemplate,
-    /// Whether a prompt includes the report and the changes of the session before.
-    pub handover: bool,
     pub confined: AgentConfinement,
     pub has_tools: bool,
     pub repository: Option<&'a Repository>,
@@ -51,9 +49,8 @@ pub fn next_prompt(preview: &Preview<'_>) -> Result<String, JournalError> {
     if state.internal.promise.is_empty() {
         state.internal.promise = new_promise();
     }
-    let before = preview.handover.then(|| LastSession::find(&state, |_| true)).flatten();
     let job = PrepareJob {
-        before,
+        before: LastSession::find(&state, |_| true),
         has_tools: preview.has_tools,
         ..PrepareJob::for_iteration(&state, state.view.iterations.number + 1, None, false)
     };

@@ -157,7 +157,6 @@ impl Driver {
             taskless,
             task_rules: TaskRules::new(&config.agents, &config.settings),
             template: config.template,
-            handover: config.handover,
             confined: config.confined,
             commits: config.commits.then(|| IterationCommits::new(open.files.uncommitted())),
             repository: config.repository,
@@ -229,7 +228,6 @@ impl Driver {
                 calls,
                 background: BackgroundTasks::default(),
                 languages,
-                takes_proposals: config.takes_proposals,
             },
             time: RunTime {
                 clock: config.clock,

@@ -30,7 +30,6 @@ pub enum ToolRefusal {
     TooMany,
     NoSuchTicket { ticket: u32 },
     Ended,
-    ProposalsOff,
     NoGoals,
     NoSuchComment { comment: u32 },
 }
@@ -50,9 +49,6 @@ pub fn tool_refusal_in_words(why: ToolRefusal) -> String {
         }
         ToolRefusal::NoSuchTicket { ticket } => format!("there is no ticket {ticket}: call the tool without one"),
         ToolRefusal::Ended => "the session has ended".to_owned(),
-        ToolRefusal::ProposalsOff => {
-            "proposals are off in this run: leave a note with the task in the plan instead".to_owned()
-        }
         ToolRefusal::NoSuchComment { comment } => format!("no comment {comment} was sent to you"),
         ToolRefusal::NoGoals => "this run has no goals that you can check".to_owned(),
     }

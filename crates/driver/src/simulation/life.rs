@@ -128,7 +128,6 @@ fn config(world: &Arc<World>, settings: &Settings) -> RunConfig {
     RunConfig {
         settings: settings.clone(),
         template: PromptTemplate::built_in(),
-        handover: false,
         promise: Some(PROMISE.to_owned()),
         agents: vec![AvailableAgent {
             adapter: Arc::new(SimulatedAgent(Arc::clone(world))),
@@ -160,7 +159,6 @@ fn config(world: &Arc<World>, settings: &Settings) -> RunConfig {
         left: LeftProcesses::default(),
         permission_policy: None,
         agent_tools: false,
-        takes_proposals: false,
         runners: &RUNNERS,
         guard: None,
         sealed: None,
