@@ -61,11 +61,19 @@ pub fn whole<'a, T>(text: &'a str, read: fn(&mut Json<StrRead<'a>>) -> Result<T,
 /// If `text` is not an object, has no such field, or no variant of the enum.
 #[doc(hidden)]
 pub fn by_tag<T: ByTag>(text: &str, tag: &'static str) -> Result<T, Error> {
-    let variant = match leading(text, tag) {
-        Some(variant) => Cow::Borrowed(variant),
-        None => Json::from_str(text).deserialize_map(TagVisitor(tag))?,
-    };
+    let variant = tag_of(text, tag)?;
     T::read(Tagged { variant, text })
+}
+
+/// The value of the field `tag` of the object in `text`.
+///
+/// # Errors
+/// If `text` is not an object, or has no such field.
+pub fn tag_of<'a>(text: &'a str, tag: &'static str) -> Result<Cow<'a, str>, Error> {
+    match leading(text, tag) {
+        Some(value) => Ok(Cow::Borrowed(value)),
+        None => Json::from_str(text).deserialize_map(TagVisitor(tag)),
+    }
 }
 
 /// An enum whose variants are told apart by a tag.

@@ -15,12 +15,18 @@ use axum::{
 use base64::{Engine, engine::general_purpose::STANDARD};
 use futures_util::{Stream, StreamExt, stream};
 use jiff::Timestamp;
-use ralph_core::event::{EndKind, Event as Happened, Record, RunEvent};
+use ralph_core::{
+    event::{EndKind, Event as Happened, Record, RunEvent},
+    json::tag_of,
+};
 use ralph_driver::hub::Subscription;
 use ralph_state::control::{ClientRole, RunStatus, frames::UiEvent};
 use ralph_words::{EventLine, Tone, narrate, stop_in_words};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{
+    json,
+    value::{RawValue, to_raw_value},
+};
 
 use super::{
     problem::{ApiProblem, HttpResult},
@@ -56,7 +62,7 @@ struct NarratedRecord<'r> {
     seq: u64,
     #[serde(rename = "atMs")]
     at_ms: u64,
-    event: &'r Happened,
+    event: &'r RawValue,
     #[serde(skip_serializing_if = "Option::is_none")]
     words: Option<EventLine>,
 }
@@ -199,30 +205,18 @@ pub(super) fn skipped(bytes: u64) -> Event {
 }
 
 pub(super) fn record_event(record: &Record, words: bool) -> Event {
+    let event = to_raw_value(&record.event).expect("events have no failing serialisers");
     let narrated = NarratedRecord {
         seq: record.seq,
         at_ms: record.at_ms,
-        event: &record.event,
+        event: &event,
         words: words.then(|| in_words(&record.event)).flatten(),
     };
     let data = serde_json::to_string(&narrated).expect("records have no failing serialisers");
     Event::default()
         .id(record.seq.to_string())
-        .event(type_of(&data))
+        .event(tag_of(event.get(), "type").expect("an event has a type"))
         .data(data)
-}
-
-/// The name of the event of a record, by the record's text.
-fn type_of(record: &str) -> String {
-    #[derive(Deserialize)]
-    struct NamedRecord {
-        event: NamedEvent,
-    }
-    #[derive(Deserialize)]
-    struct NamedEvent {
-        r#type: String,
-    }
-    serde_json::from_str::<NamedRecord>(record).map_or_else(|_| String::new(), |record| record.event.r#type)
 }
 
 /// The line of text for an event. Other screens show the end of a run outside of their log.
@@ -260,8 +254,8 @@ mod tests {
             ),
             (question_withdrawn(1), "answered"),
         ] {
-            let record = json!({ "seq": 1, "event": event });
-            assert_eq!(type_of(&record.to_string()), name);
+            let text = serde_json::to_string(&event).unwrap();
+            assert_eq!(tag_of(&text, "type").unwrap(), name);
         }
     }
 }
