@@ -152,16 +152,7 @@ impl DayLimits {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
-    /// A usage of 100 tokens and one dollar.
-    const USED: Usage = Usage {
-        input_tokens: Some(60),
-        cached_tokens: None,
-        output_tokens: Some(40),
-        cost_usd: Some(1.0),
-        estimated: false,
-    };
+    use super::{super::USED, *};
 
     #[test]
     fn a_daily_limit_is_used_up_as_often_as_the_usage_holds_it() {

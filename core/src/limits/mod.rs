@@ -10,5 +10,16 @@ mod rule;
 pub use fact::{DayLimits, Limits, NewLimits, OnDayLimit, SizeLimit, TaskLimits};
 pub use rows::{
     Consumption, LIMITS, LimitKind, LimitRow, LimitScope, LimitUnit, TaskConsumption, TurnEnd, by_precedence, reached,
+    whole,
 };
 pub use rule::{consumption, consumption_at, day_limit_reached, limits_now, run_limit_reached};
+
+/// A usage of 100 tokens and one dollar, for tests.
+#[cfg(test)]
+const USED: crate::event::Usage = crate::event::Usage {
+    input_tokens: Some(60),
+    cached_tokens: None,
+    output_tokens: Some(40),
+    cost_usd: Some(1.0),
+    estimated: false,
+};

@@ -269,7 +269,7 @@ fn figure(amount: u64) -> f64 {
 
 /// The figure as a whole number; the cast rounds down and saturates.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn whole(figure: f64) -> u64 {
+pub fn whole(figure: f64) -> u64 {
     figure as u64
 }
 
@@ -293,7 +293,7 @@ impl LimitUnit {
 }
 
 impl LimitRow {
-    /// Returns the value of the limit; `None` if there is none.
+    /// The value of the limit; `None` if there is none.
     pub fn max(&self, limits: &Limits) -> Option<f64> {
         (self.max)(limits)
     }
@@ -372,17 +372,8 @@ pub fn reached(scope: LimitScope, limits: &Limits, used: &Consumption) -> Option
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::USED, *};
     use crate::event::{DayLimits, TaskLimits};
-
-    /// A usage of 100 tokens and one dollar.
-    const USED: Usage = Usage {
-        input_tokens: Some(60),
-        cached_tokens: None,
-        output_tokens: Some(40),
-        cost_usd: Some(1.0),
-        estimated: false,
-    };
 
     #[test]
     fn a_run_may_start_another_iteration_until_a_limit_is_reached() {

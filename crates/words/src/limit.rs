@@ -3,7 +3,7 @@
 
 use ralph_core::{
     event::{LimitKind, Limits, NewLimits, Usage, UsageWindow, WindowKind},
-    limits::{Consumption, LIMITS, LimitRow, LimitScope, LimitUnit, consumption, limits_now},
+    limits::{Consumption, LIMITS, LimitRow, LimitScope, LimitUnit, consumption, limits_now, whole},
     run::RunView,
 };
 
@@ -137,12 +137,6 @@ pub fn limits_in_words(limits: &Limits) -> impl Iterator<Item = (LimitKind, Stri
         };
         Some((row.kind, text))
     })
-}
-
-/// The figure as a whole number; the cast rounds down and saturates.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn whole(figure: f64) -> u64 {
-    figure as u64
 }
 
 /// A duration in the largest unit of which it is a multiple, as settings take it: `16h`, `90m`, `8s`.
