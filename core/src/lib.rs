@@ -6,7 +6,7 @@
 
 #![deny(unreachable_pub)]
 
-// What `ReadJson` derives names this crate.
+// Code derived by `ReadJson` names this crate.
 extern crate self as ralph_core;
 
 pub mod event;

@@ -92,7 +92,7 @@ mod tests {
                 .collect();
             let parsed = super::super::help::command().try_get_matches_from(&args);
             let is_word = !name.contains(' ') && Args::command().find_subcommand(name).is_none();
-            // What follows these is parsed as the name of a plan or an engine.
+            // A word behind these is parsed as the name of a plan or an engine.
             let is_name = name.starts_with("many ") || name.starts_with("engines ");
             assert!(is_word || is_name || parsed.is_err(), "{name} is a command");
         }

@@ -12,8 +12,10 @@ use std::{
 };
 
 use ralph_core::event::{Record, RunId};
-use ralph_driver::hub::{Hub, LagPolicy, Subscription};
-use ralph_driver::{LoopHandle, OpenRun};
+use ralph_driver::{
+    LoopHandle, OpenRun,
+    hub::{Hub, LagPolicy, Subscription},
+};
 use ralph_git::Differ;
 use ralph_review::{commit_span, commits};
 use ralph_state::{

@@ -3,8 +3,7 @@
 use std::time::Instant;
 
 use ralph_core::event::{Record, RequestedBy, UserCommand};
-use ralph_driver::LoopHandle;
-use ralph_driver::hub::Subscription;
+use ralph_driver::{LoopHandle, hub::Subscription};
 use ralph_state::control::frames::PollResult;
 use ralph_system::proc::Size;
 use ralph_ui::tui::{AfterSignal, EventSource, LoopControl, WakeCallback};

@@ -77,7 +77,7 @@ fn matches_all(code: &str, name: &str, variants: &[String]) -> bool {
     variants.iter().all(|variant| matched.contains(variant.as_str()))
 }
 
-/// What follows the fields of a pattern at the start of `rest`.
+/// The text behind the fields of a pattern at the start of `rest`.
 fn behind_fields(rest: &str) -> &str {
     if !rest.starts_with(['{', '(']) {
         return rest;

@@ -1,11 +1,11 @@
-//! What is recorded of an agent.
+//! Events of an agent.
 
 use serde::Serialize;
 
 use super::{AgentCall, AgentSignal, AgentStatus, Claim, CommentAnswer, ReviewAnswer};
 use crate::json::ReadJson;
 
-/// What the agent of an iteration says and does.
+/// Events of the agent of an iteration.
 #[derive(Debug, Clone, PartialEq, Serialize, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]

@@ -1,4 +1,4 @@
-//! What happens to a run as a whole.
+//! Events of a run as a whole.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Which agent works, and which one cannot.
+//! Events of the choice of an agent.
 
 use serde::Serialize;
 

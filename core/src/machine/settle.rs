@@ -8,7 +8,7 @@ use crate::{
         StopRequest, TaskEvent, TimeEvent, Wait, WaitCause, WorkerEvent,
     },
     limits::{LimitScope, day_limit_reached, run_limit_reached},
-    run::{Observation, Phase, StopAsked},
+    run::{Observation, Phase, StopAsked, tests_question},
 };
 
 use super::{
@@ -155,7 +155,7 @@ fn tests_changed(decision: &mut StepDecision, iteration: u32, found: &FoundTests
         })),
         None => {
             let number = decision.state.view.permissions.asked + 1;
-            let ask = Box::new(crate::run::tests_question(number, iteration, &found.change));
+            let ask = Box::new(tests_question(number, iteration, &found.change));
             decision.push(Event::Ask(AskEvent::Asked { ask }));
         }
     }

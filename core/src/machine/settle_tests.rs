@@ -7,7 +7,7 @@ use crate::{
         Outcome, PlanEvent, Problem, ProblemKind, Settings, StopReason, StopRequest, TaskEvent, TestsChange, Usage,
         UserCommand, Wait, WorkerEvent,
     },
-    run::Phase,
+    run::{Phase, tests_question},
 };
 
 use super::{
@@ -315,7 +315,7 @@ fn changed_tests_are_confirmed_by_the_plan_or_by_the_user_who_is_asked() {
     let mut script = ScriptedRun::running(Settings::default(), &["one"]);
     script.complete();
     let events = settle_with_tests(&mut script, false);
-    let ask = Box::new(crate::run::tests_question(1, 1, &tests_change()));
+    let ask = Box::new(tests_question(1, 1, &tests_change()));
     assert!(events.contains(&Event::Ask(AskEvent::Asked { ask })), "{events:?}");
     assert_eq!(script.command(answer(2)), [], "no question has that number");
     let at = AnswerPlace::CommandLine;

@@ -14,8 +14,11 @@ use ralph_core::{
     event::{BackgroundCommand, PlanTask, RunId, UserCommand},
     run::{BackgroundTask, RunView},
 };
-use ralph_driver::hub::{Hub, StreamMode, Subscription, TerminalOutput};
-use ralph_driver::{LoopHandle, whole_status};
+use ralph_driver::{
+    LoopHandle,
+    hub::{Hub, StreamMode, Subscription, TerminalOutput},
+    whole_status,
+};
 use ralph_review::RunEntry;
 use ralph_state::control::{
     ClientRole, ControlReply, ControlRequest, RunStatus, ToolAnswer, ToolRequest, UserOnlyAction, frames::UiEvent,

@@ -15,8 +15,10 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use futures_util::{StreamExt, stream};
-use ralph_driver::LoopHandle;
-use ralph_driver::hub::{LagPolicy, StreamMode, Subscription};
+use ralph_driver::{
+    LoopHandle,
+    hub::{LagPolicy, StreamMode, Subscription},
+};
 use ralph_state::control::{
     ClientRole,
     frames::{Frame, Hello, UiEvent},

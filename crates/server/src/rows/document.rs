@@ -52,7 +52,7 @@ fn generator(contract: Contract) -> SchemaGenerator {
 
 /// Describes the variants of an enum in the forms that code generators understand.
 fn describe_variants(name: &str, schema: &mut Value, all: &Map<String, Value>) {
-    // A client knows an event by its own name, whatever its group.
+    // The groups of events have no names of their own for clients.
     let path = format!("#/components/schemas/{name}");
     let lists = |list: &Value| {
         list["anyOf"]
@@ -60,7 +60,7 @@ fn describe_variants(name: &str, schema: &mut Value, all: &Map<String, Value>) {
             .is_some_and(|groups| groups.iter().any(|of| of["$ref"] == *path))
     };
     let name = all.iter().find(|(_, list)| lists(list)).map_or(name, |(list, _)| list);
-    // What is no reference in a list of groups is a variant.
+    // Entries of a list of groups that are no references are variants.
     let groups = schema
         .get_mut("anyOf")
         .and_then(Value::as_array_mut)
