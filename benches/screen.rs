@@ -161,7 +161,7 @@ fn attach() {
     let path = scratch.latest_run().journal();
     let (mut journal, _) = Journal::reopen(&path, drop).expect("a journal");
     for _ in 0..RECORDS {
-        let notice = Notice::NothingToDo;
+        let notice = Notice::info("nothing-to-do", "nothing to do");
         journal.append(0, Event::Noticed { notice }).expect("a disk");
     }
     let screen = Screen::start(&scratch.ralph(["--adapter", "bench"]));

@@ -94,6 +94,7 @@ pub(crate) use prompt::{built_in_prompt, next_prompt};
 use runtime::runtime;
 pub(crate) use sandbox::{Confiner, probing};
 pub(crate) use sealed::sealed_goals_here;
+use tree::take_report;
 pub(crate) use tree::{OversizedCopy, check_tree_settings, prepare_tree, tear_down_tree};
 
 /// Time for blocking work to end after the run is over.
@@ -153,23 +154,23 @@ fn logged_run(
         SystemTime::now(),
         supervisor,
     );
-    notices.extend(failures.iter().map(|error| Notice::OldRunKept {
-        why: with_causes(error).into(),
-    }));
+    let old_run_kept = |why: String| Notice::warning("old-run-kept", why);
+    notices.extend(failures.iter().map(|error| old_run_kept(with_causes(error))));
     let failures = many::prune_batches(place, &loaded.config, supervisor);
-    notices.extend(failures.into_iter().map(|why| Notice::OldRunKept { why: why.into() }));
+    notices.extend(failures.into_iter().map(old_run_kept));
     notices.extend(open.dropped_requirements(&prepared.settings, &prepared.plan));
-    notices.extend(
-        listening
-            .iter()
-            .map(|listening| Notice::Listening { url: listening.url() }),
-    );
+    notices.extend(listening.iter().map(|listening| {
+        let url = listening.url();
+        let text = format!("listening at {url}; `ralph token` prints its token");
+        Notice::info("listening", text).with("url", url)
+    }));
     notices.extend(read_earlier(&open.paths, &open.run, &prepared.sealed_directories));
     note_hidden(&open.files, open.recovered, &prepared.sealed_directories).map_err(|source| OpenError::State {
         path: open.files.hidden_from_agents(),
         source,
     })?;
     open.notice_first(notices);
+    open.tree = take_report(&open.paths);
     let hub = Hub::new(&open.files.journal(), open.next_seq);
     let terminals = prepared.terminals;
     let front_end = FrontEnd::new(
@@ -191,7 +192,7 @@ fn logged_run(
     let commits = loaded.config.commit == CommitWhen::Iteration;
     if commits && repository.is_none() {
         let why = "`commit` has no effect, because the project has no repository that ralph can use.";
-        open.notice_first(vec![Notice::warning(why)]);
+        open.notice_first(vec![Notice::warning("commit-without-repository", why)]);
     }
     let config = RunConfig {
         settings: prepared.settings,

@@ -88,10 +88,11 @@ impl ProcessSignals {
                 });
             }
             Err(error) => {
-                driver.notice(Notice::SocketUnavailable {
-                    path: paths.socket(),
-                    why: error.to_string().into(),
-                });
+                let text = format!(
+                    "no steering from other terminals: {}: {error}",
+                    paths.socket().display()
+                );
+                driver.notice(Notice::warning("socket-unavailable", text));
                 None
             }
         };

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use ralph_core::event::{AskEvent, Event, Notice, SteeringEvent};
+use ralph_core::event::{AskEvent, Event, SteeringEvent};
 
 use crate::{
     bad_input::asking,
@@ -19,12 +19,8 @@ fn example(language: &str) -> String {
 
 /// The URL that the run announces.
 fn listening(event: &Event) -> Option<String> {
-    match event {
-        Event::Noticed {
-            notice: Notice::Listening { url },
-        } => Some(url.clone()),
-        _ => None,
-    }
+    let notice = event.notice().filter(|notice| notice.code == "listening")?;
+    Some(notice.data["url"].to_string())
 }
 
 #[test]

@@ -6,9 +6,7 @@ use crate::{
     api::http::{address, token},
     harness::{SOON, Sandbox, Script},
 };
-use ralph_core::event::{
-    AskEvent, CommentEvent, Event, Notice, RunEvent, SteeringEvent, TaskEvent, TimeEvent, WorkerEvent,
-};
+use ralph_core::event::{AskEvent, CommentEvent, Event, RunEvent, SteeringEvent, TaskEvent, TimeEvent, WorkerEvent};
 
 /// Commands that an agent could call, each with the name that its user is told.
 const COMMANDS: [(&str, &str); 27] = [
@@ -145,14 +143,11 @@ work; over 'Done.'"#,
         )
     };
     assert!(!records.iter().any(|record| of_the_user(&record.event)), "{records:#?}");
-    let told: Vec<&str> = records
+    let told: Vec<String> = records
         .iter()
-        .filter_map(|record| match &record.event {
-            Event::Noticed {
-                notice: Notice::AgentCommand { command },
-            } => Some(command.as_str()),
-            _ => None,
-        })
+        .filter_map(|record| record.event.notice())
+        .filter(|notice| notice.code == "agent-command")
+        .map(|notice| notice.data["command"].to_string())
         .collect();
     let expected = [
         "steer",
@@ -239,6 +234,7 @@ work; over 'Done.'"#
         .iter()
         .filter(|record| matches!(record.event, Event::Steering(SteeringEvent::Queued { .. })));
     assert_eq!(messages.count(), 1, "the user's own");
-    let told = |record: &&ralph_core::event::Record| matches!(&record.event, Event::Noticed { notice: Notice::AgentCommand { command } } if command == "steer");
-    assert!(records.iter().any(|record| told(&record)), "{records:#?}");
+    let mut notices = records.iter().filter_map(|record| record.event.notice());
+    let told = notices.any(|notice| notice.code == "agent-command" && notice.data["command"] == "steer");
+    assert!(told, "{records:#?}");
 }

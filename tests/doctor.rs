@@ -3,7 +3,7 @@
 use std::{fs, io::Read, os::unix::fs::symlink, path::PathBuf};
 
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
-use ralph_core::event::{ChoiceReason, Event, IterationEvent, Notice, UsageWindow, WindowKind, WindowSample};
+use ralph_core::event::{Event, IterationEvent, Notice, UsageWindow, WindowKind, WindowSample};
 use ralph_state::store::{accounts::AccountFile, paths::ProjectPaths};
 use ralph_system::os::now_ms;
 use serde_json::Value;
@@ -132,10 +132,7 @@ fn an_agent_of_your_own_is_what_runs_where_it_is_the_only_one() {
         .run(SOON);
     assert_eq!(run.code(), Some(0), "{run:?}");
     let chosen = Event::Noticed {
-        notice: Notice::AdapterChosen {
-            adapter: "script".to_owned(),
-            why: ChoiceReason::OnlyOneInstalled,
-        },
+        notice: Notice::warning("adapter-chosen", "using `script` (the only agent installed)"),
     };
     assert!(run.records().iter().any(|record| record.event == chosen), "{run:?}");
     sandbox.install_as("another", &Script::worker());

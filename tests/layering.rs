@@ -101,6 +101,7 @@ const PURE: &[&str] = &[
     "read_json",
     "run",
     "machine",
+    "notices",
     "json_rpc/frames",
     "language/facts",
     "language/position",
@@ -598,7 +599,7 @@ fn a_static_that_changes_is_told_from_a_constant() {
     );
 }
 
-/// Modules of facts; the sentences for them are in `words`.
+/// Modules of facts; the sentences for them are in `words`, and those of notices in `notices`.
 const FACTS: &[&str] = &["event", "machine"];
 
 /// String literals of `code` with more than one word, except messages of `expect`, which users do not see.

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ralph_core::event::{AgentEvent, AgentSignal, Event, Notice};
+use ralph_core::event::{AgentEvent, AgentSignal, Event};
 
 use crate::harness::{SOON, Sandbox, Script, running::Finished, warnings};
 
@@ -238,10 +238,10 @@ fn a_pause_that_the_agents_stream_reports_is_refused_and_another_is_told_as_perh
         sandbox.release("go");
         running.wait_for_record(SOON, |event| {
             let wanted = match is_refused {
-                true => Notice::PauseRefused,
-                false => Notice::PauseDuringSession,
+                true => "pause-refused",
+                false => "pause-during-session",
             };
-            matches!(event, Event::Noticed { notice } if *notice == wanted)
+            event.notice().is_some_and(|notice| notice.code == wanted)
         });
         assert_eq!(sandbox.read(".ralph-pause").is_none(), is_refused);
         _ = fs::remove_file(sandbox.project().join(".ralph-pause")); // gone if it was refused

@@ -6,8 +6,8 @@ use std::{fs, time::Duration};
 
 use nix::sys::signal::Signal;
 use ralph_core::event::{
-    AgentEvent, AgentSignal, AskEvent, Delivery, Event, GateEvent, Notice, ProblemKind, Record, SteeringEvent,
-    SteeringId, StopReason, Usage,
+    AgentEvent, AgentSignal, AskEvent, Delivery, Event, GateEvent, ProblemKind, Record, SteeringEvent, SteeringId,
+    StopReason, Usage,
 };
 use serde_json::json;
 
@@ -70,11 +70,9 @@ fn servers_of_the_user_are_handed_on_by_the_live_channel_and_without_it_the_star
     let one_way = ralph(Agent::Gemini, &sandbox)
         .args(["--channel", "one-way", "--max-iterations", "1"])
         .run(4 * SOON);
-    let left_out = |event: &Event| match event {
-        Event::Noticed {
-            notice: Notice::ServersLeftOut { live, .. },
-        } => Some(*live),
-        _ => None,
+    let left_out = |event: &Event| {
+        let notice = event.notice().filter(|notice| notice.code == "servers-left-out")?;
+        Some(notice.text.contains("--channel live"))
     };
     let records = one_way.records();
     assert_eq!(events(&records).filter_map(left_out).collect::<Vec<_>>(), [true]);

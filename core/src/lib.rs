@@ -13,6 +13,7 @@ pub mod event;
 pub mod json;
 pub mod limits;
 pub mod machine;
+pub mod notices;
 pub mod run;
 #[cfg(feature = "testing")]
 pub mod testing;

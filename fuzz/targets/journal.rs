@@ -29,7 +29,7 @@ fuzz_target!(|bytes: &[u8]| {
     let known = resumed.next_seq();
     assert_eq!(known, records.last().map_or(0, |record| record.seq + 1));
     let event = Event::Noticed {
-        notice: ralph_core::event::Notice::warning("one more"),
+        notice: ralph_core::event::Notice::info("one-more", "one more"),
     };
     let Ok(added) = resumed.append(0, event) else { return };
     assert_eq!(added.seq, known);

@@ -38,7 +38,7 @@ use super::{
     Confiner, ProjectPlace, choice,
     permissions::unbypassed,
     place::check_files,
-    sandbox::{names_its_state, starting},
+    sandbox::{UNCONFINED, names_its_state, starting},
 };
 use ralph_driver::AvailableAgent;
 
@@ -199,7 +199,12 @@ impl<'a> AgentChooser<'a> {
                 Ok(false)
             }
             (Channel::Auto, Some(live)) if !live.is_current => {
-                notices.push(Notice::LiveArgsUnchanged { adapter: id.clone() });
+                notices.push(Notice::warning(
+                    "live-args-unchanged",
+                    format!(
+                        "messages do not reach a running turn of `{id}`: `command.args` is changed and `live.args` is not"
+                    ),
+                ));
                 Ok(false)
             }
             (Channel::Auto, Some(_)) => Ok(true),
@@ -243,7 +248,12 @@ impl<'a> AgentChooser<'a> {
             return Err(counts_no_tokens(&adapter, reported.cost));
         }
         let is_bound = LimitUnit::Tokens.is_limited(limits) || LimitUnit::Dollars.is_limited(limits);
-        Ok((is_bound && !reported.usage_in_turn).then_some(Notice::SpendingReportedLate { adapter }))
+        Ok((is_bound && !reported.usage_in_turn).then(|| {
+            let text = format!(
+                "{adapter} reports usage only at the end of a turn: one turn may exceed a limit on tokens or cost"
+            );
+            Notice::warning("spending-reported-late", text)
+        }))
     }
 
     /// The workers with the models that the settings name for them.
@@ -316,10 +326,15 @@ impl<'a> AgentChooser<'a> {
             return None;
         }
         let other = manifest.live.as_ref();
-        Some(Notice::ServersLeftOut {
-            adapter: manifest.id.clone(),
-            live: other.is_some_and(|live| self.needs_servers(manifest, live)),
-        })
+        let id = &manifest.id;
+        let text = match other.is_some_and(|live| self.needs_servers(manifest, live)) {
+            true => format!(
+                "{id} gets no MCP servers on its one-way channel, so those of `mcp` are left out: `--channel live` passes \
+                 them on"
+            ),
+            false => format!("{id} does not support MCP servers, so those of `mcp` in the settings are left out"),
+        };
+        Some(Notice::warning("servers-left-out", text))
     }
 
     /// Whether there are permission rules, and this channel can ask about tool calls.
@@ -468,7 +483,8 @@ impl<'a> AgentChooser<'a> {
             match self.agent(id, channels, notices) {
                 Ok(agent) => agents.push(agent),
                 Err(failure) if failure.kind == FailureKind::AgentUnavailable => {
-                    notices.push(Notice::FallbackMissing { adapter: id.clone() });
+                    let text = format!("`{id}` of `fallback` is not installed and is left out");
+                    notices.push(Notice::warning("fallback-missing", text));
                 }
                 Err(failure) => return Err(failure),
             }
@@ -585,15 +601,28 @@ pub(super) fn unconfined(confiner: &Confiner, manifest: &Manifest, config: &Conf
             format!("the sandbox is strict, and the server {url} runs outside of it"),
         )
         .hint("without `--server`, ralph starts one in the sandbox")),
-        (Some(url), Transport::Http) => Ok(Some(Notice::ServerUnconfined {
-            server: url.to_string(),
-        })),
+        (Some(url), Transport::Http) => Ok(Some(Notice::warning(
+            "server-unconfined",
+            format!("{url} runs outside of the sandbox: its agent is not confined"),
+        ))),
         (_, _) if names_its_state(manifest) => Ok(None),
         (_, _) => {
-            let adapter = manifest.id.clone();
+            let id = &manifest.id;
             Ok(Some(match confiner.leaves_out(manifest) {
-                true => Notice::AgentUnconfined { adapter },
-                false => Notice::SandboxStateUnknown { adapter },
+                true => Notice::warning(
+                    "agent-unconfined",
+                    format!(
+                        "{UNCONFINED}: adapter `{id}` does not name its state directory (`adapters.{id}.sandbox.write`). \
+                         `--sandbox on` confines it"
+                    ),
+                ),
+                false => Notice::warning(
+                    "sandbox-state-unknown",
+                    format!(
+                        "adapter `{id}` does not name the directory of its agent's state, so the sandbox does not allow \
+                         writing it: set `adapters.{id}.sandbox.write`"
+                    ),
+                ),
             }))
         }
     }
@@ -644,23 +673,23 @@ fn server_options(config: &Config) -> ServerOptions {
 /// Returns a notice if the provider is removed from the model's name, because the agent has only one provider.
 fn stripped_model(manifest: &Manifest, model: Option<&str>) -> Option<Notice> {
     let named = manifest.model_form.apply(model?).ok()?;
-    Some(Notice::ProviderStripped {
-        adapter: manifest.id.clone(),
-        provider: named.stripped?.to_owned(),
-        model: named.name.to_owned(),
-    })
+    let (id, provider, model) = (&manifest.id, named.stripped?, named.name);
+    let text = format!("`{id}` gets the model as `{model}` (without the provider `{provider}`)");
+    Some(Notice::warning("provider-stripped", text))
 }
 
 /// Returns a notice if the server in the settings is unused or gets a password unencrypted.
 fn about_server(manifest: &Manifest, config: &Config) -> Option<Notice> {
     let url = config.server.as_ref()?;
     match manifest.transport {
-        Transport::Pty => Some(Notice::ServerUnused {
-            adapter: manifest.id.clone(),
-        }),
-        Transport::Http if !url.is_local() && Credentials::from_env().is_some() => Some(Notice::PasswordInClear {
-            server: url.to_string(),
-        }),
+        Transport::Pty => Some(Notice::warning(
+            "server-unused",
+            format!("adapter `{}` uses no server: `server` has no effect", manifest.id),
+        )),
+        Transport::Http if !url.is_local() && Credentials::from_env().is_some() => Some(Notice::warning(
+            "password-in-clear",
+            format!("{url}: the password is sent over the network unencrypted; a tunnel would protect it"),
+        )),
         Transport::Http => None,
     }
 }

@@ -4,7 +4,6 @@ use ralph_agent::catalog::Catalog;
 use ralph_core::event::Notice;
 use ralph_system::{proc::Supervisor, tree_copy::TreeCopy};
 use ralph_text::{console::complain, with_causes};
-use ralph_words::notice_in_words;
 
 use super::{
     Confiner, ProjectPlace,
@@ -40,7 +39,7 @@ impl CheckContext {
             )
         })?;
         let catalog = catalog(place, config);
-        let told = |notice: Notice| complain(&notice_in_words(&notice));
+        let told = |notice: Notice| complain(&notice.text);
         let confiner = Confiner::wanted(place, config, &catalog, supervisor, told)?;
         supervisor.become_subreaper();
         let disks = disk_floors(&config.limits, &place.paths);

@@ -5,7 +5,6 @@ use std::{collections::BTreeMap, fs, io, path::Path};
 use ralph_agent::check_turn::{TurnCheckResult, check_turn};
 use ralph_system::proc::Supervisor;
 use ralph_text::console::complain;
-use ralph_words::notice_in_words;
 
 use super::{ProjectPlace, agents::AgentChooser, check_context::CheckContext, runtime::runtime};
 use crate::{
@@ -50,7 +49,7 @@ pub(crate) fn turn_of_agent(
     let mut notices = Vec::new();
     let manifest = context.catalog.manifest(id)?.found_at(program);
     let agent = chooser.agent_of(manifest, &mut BTreeMap::new(), &mut notices)?;
-    notices.iter().for_each(|notice| complain(&notice_in_words(notice)));
+    notices.iter().for_each(|notice| complain(&notice.text));
     let model = config.model.clone().filter(|_| config.adapter.as_deref() == Some(id));
     let scratch = context.scratch.temporary();
     let checked = runtime()?.block_on(check_turn(&*agent.adapter, model, &project, &scratch));

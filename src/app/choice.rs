@@ -10,7 +10,7 @@ use ralph_agent::{
     catalog::{Catalog, ListedAdapter, built_in},
     login::Login,
 };
-use ralph_core::event::{ChoiceReason, Notice};
+use ralph_core::event::Notice;
 
 use crate::{
     config::{Config, Loaded},
@@ -106,6 +106,19 @@ fn candidates(listed: &[ListedAdapter]) -> Vec<AgentCandidate> {
     candidates
 }
 
+/// Why an adapter was chosen without being named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ChoiceReason {
+    ServerNamed,
+    OnlyOneInstalled,
+    /// The only one that appears to be logged in.
+    OnlyOneLoggedIn,
+    /// The first in ralph's order of several that are logged in.
+    FirstLoggedIn,
+    /// Installed, but apparently not logged in.
+    NoneLoggedIn,
+}
+
 fn choice(candidates: &[AgentCandidate]) -> Result<(&str, ChoiceReason), Failure> {
     let ready: Vec<&AgentCandidate> = candidates.iter().filter(|candidate| candidate.is_ready).collect();
     match (&ready[..], candidates) {
@@ -134,10 +147,14 @@ fn choice(candidates: &[AgentCandidate]) -> Result<(&str, ChoiceReason), Failure
 }
 
 fn chosen(adapter: &str, why: ChoiceReason) -> Notice {
-    Notice::AdapterChosen {
-        adapter: adapter.to_owned(),
-        why,
-    }
+    let why = match why {
+        ChoiceReason::ServerNamed => " because a server is set",
+        ChoiceReason::OnlyOneInstalled => " (the only agent installed)",
+        ChoiceReason::OnlyOneLoggedIn => " (the only agent logged in)",
+        ChoiceReason::FirstLoggedIn => " (first agent logged in); `ralph adapters use ID` changes the default",
+        ChoiceReason::NoneLoggedIn => " (installed; no login was found)",
+    };
+    Notice::warning("adapter-chosen", format!("using `{adapter}`{why}"))
 }
 
 #[cfg(test)]

@@ -9,10 +9,10 @@ use std::{
 
 use nix::unistd::{AccessFlags, access};
 use ralph_agent::{catalog::Catalog, manifest::Manifest};
-use ralph_core::event::{Forbidden, Notice};
+use ralph_core::event::Notice;
 use ralph_system::sandbox::{
     FilePolicy, ListedPath, ListingReason, PathAccess,
-    denials::{denied_paths, forbidden, places_denied_elsewhere, unnamed_place},
+    denials::{Forbidden, denied_paths, forbidden, places_denied_elsewhere, unnamed_place},
 };
 
 use super::{Confiner, place::where_it_leads};
@@ -96,7 +96,7 @@ impl Denials {
             None => self.place_to_allow(&path).to_owned(),
         };
         self.is_new(hidden.as_ref().unwrap_or(&path))
-            .then_some(Notice::SandboxDenied { path, hidden })
+            .then(|| path_denied(&path, hidden.as_deref()))
     }
 
     /// The place that `sandbox.write` would have to name for `path` to be written: only existing ones can be allowed, and
@@ -116,14 +116,14 @@ impl Denials {
     /// Returns the notice that an agent tried to read the files of a sealed goal, which no setting allows.
     fn sealed(&self, directory: &Path) -> Option<Notice> {
         self.is_new(directory)
-            .then(|| Notice::warning(ralph_words::sealed_read_attempt(directory)))
+            .then(|| Notice::warning("sealed-read-attempt", ralph_words::sealed_read_attempt(directory)))
     }
 
     /// Returns the notice that a tool needs what every sandbox forbids, if it is the first one.
     fn forbidden(&self, output: &str) -> Option<Notice> {
         let what = forbidden(output)?;
         let mut told = self.told_forbidden.lock().unwrap_or_else(PoisonError::into_inner);
-        told.insert(what).then_some(Notice::SandboxForbids { what })
+        told.insert(what).then(|| forbidden_in_words(what))
     }
 
     fn is_new(&self, path: &Path) -> bool {
@@ -149,6 +149,39 @@ impl DenialScanner for Denials {
             .chain(self.forbidden(output))
             .collect()
     }
+}
+
+/// The notice that a tool was denied access to `path`, which is in the `hidden` place, or readable but not writable.
+fn path_denied(path: &Path, hidden: Option<&Path>) -> Notice {
+    let shown = path.display();
+    match hidden.map(Path::display) {
+        Some(place) => Notice::warning(
+            "sandbox-hides",
+            format!(
+                "the sandbox hides {shown} from the agent, which wanted it; to show it: \"sandbox\": {{ \"show\": [\"{place}\"] }}"
+            ),
+        )
+        .with("place", place),
+        None => Notice::warning(
+            "sandbox-denied",
+            format!(
+                "the sandbox kept the agent from writing {shown}; to allow it: \"sandbox\": {{ \"write\": [\"{shown}\"] }}"
+            ),
+        )
+        .with("path", shown),
+    }
+}
+
+fn forbidden_in_words(what: Forbidden) -> Notice {
+    let what = match what {
+        Forbidden::UserNamespace => {
+            "make a sandbox or a container of its own (bwrap, podman, Chromium without --no-sandbox)"
+        }
+        Forbidden::GitConfiguration => "change your own git configuration (git config --global)",
+        Forbidden::Privileges => "gain rights (sudo, ping, other setuid programs)",
+    };
+    let text = format!("the sandbox lets no program {what}; to allow it: --sandbox off");
+    Notice::warning("sandbox-forbids", text)
 }
 
 /// Whether ralph itself may write to or create `path`.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ralph_core::{
-    event::{Notice, PlanSnapshot, StopReason, Text},
+    event::{Notice, PlanSnapshot, StopReason},
     machine::reachable_confidence,
     run::{RunView, is_message_left},
 };
@@ -162,22 +162,42 @@ fn cut_off(place: &ProjectPlace) -> Option<String> {
 pub(super) fn about_plan(place: &ProjectPlace, chosen: &ChosenPlan, template: &PromptTemplate) -> Option<Notice> {
     let goes_without_saying = chosen.mode.is_none() && chosen.reads.is_empty() && chosen.other_plans.is_empty();
     let plan = chosen.path.strip_prefix(&place.project).unwrap_or(&chosen.path);
-    (!goes_without_saying).then(|| Notice::PlanChosen {
-        plan: plan.display().to_string(),
-        mode: chosen.mode,
-        reads: chosen.reads.clone(),
-        own_prompt: !template.is_built_in(),
-        beside: chosen.other_plans.iter().map(|name| (*name).to_owned()).collect(),
-    })
+    if goes_without_saying {
+        return None;
+    }
+    let plan = plan.display();
+    let mut text = match chosen.mode {
+        Some(mode) => format!("mode {} ({plan})", mode.name()),
+        None => format!("the plan is {plan}"),
+    };
+    if !template.is_built_in() {
+        text += ", with your own prompt";
+    } else if !chosen.reads.is_empty() {
+        text += &format!("; the agent also reads {}", chosen.reads.join(", "));
+    }
+    if !chosen.other_plans.is_empty() {
+        let others = chosen.other_plans.join(", ");
+        text += &format!("; not worked on: {others} (`--plan FILE` names another)");
+    }
+    Some(Notice::info("plan-chosen", text))
 }
 
 /// The notice about a task given on the command line: the place of its plan, and how its completion is verified.
 pub(super) fn about_task(place: &ProjectPlace, chosen: &ChosenPlan, config: &Config) -> Option<Notice> {
     let plan = chosen.path.strip_prefix(&place.project).ok()?;
-    plan.starts_with(PLANS).then(|| Notice::TaskGiven {
-        plan: plan.display().to_string(),
-        has_goals: !config.goals.enabled.is_empty(),
-    })
+    plan.starts_with(PLANS)
+        .then(|| task_given(plan, !config.goals.enabled.is_empty()))
+}
+
+fn task_given(plan: &Path, has_goals: bool) -> Notice {
+    let how = match has_goals {
+        true => "",
+        false => "; without goals only the agent's claim shows that it is done (`--goal tests='COMMAND'`)",
+    };
+    Notice::info(
+        "task-given",
+        format!("the plan of this task is {}{how}", plan.display()),
+    )
 }
 
 /// The notice about another loop's configuration in a project without one for ralph.
@@ -191,12 +211,14 @@ pub(super) fn about_other_loop(place: &ProjectPlace) -> Option<Notice> {
         flags,
         left_out,
     } = other_loop(&place.project)?;
-    Some(Notice::OtherLoop {
-        file: file.to_owned(),
-        of: of.to_owned(),
-        flags: flags.iter().map(Text::from).collect(),
-        left_out: left_out.iter().map(Text::from).collect(),
-    })
+    let mut text = format!("{file} is {of}'s configuration and sets nothing here");
+    if !flags.is_empty() {
+        text += &format!("; the same for ralph: `ralph {}`", flags.join(" "));
+    }
+    if !left_out.is_empty() {
+        text += &format!("; without an equivalent: {}", left_out.join(", "));
+    }
+    Some(Notice::info("other-loop", text))
 }
 
 /// Refuses a minimum confidence that no claim can reach, since the run could never be done.

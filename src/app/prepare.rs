@@ -2,7 +2,9 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use ralph_core::event::{Completion, DenialLimits, GivenSetting, Notice, PlanSnapshot, Settings, Waiting, Worker};
+use ralph_core::event::{
+    Completion, DenialLimits, GivenSetting, Notice, PlanSnapshot, SandboxState, Settings, Waiting, Worker,
+};
 use ralph_gate::{guard::FileGuard, runner::Runners};
 use ralph_plan::prompt::{AgentConfinement, PromptTemplate};
 use ralph_state::store::rules::remembered;
@@ -22,9 +24,8 @@ use super::{
     permissions::{enforceable, judge},
     plan::{about_other_loop, about_plan, about_task, check_confidence, chosen_work, with_checks},
     prompt::template,
-    sandbox::starting,
+    sandbox::{UNCONFINED, sandbox_missing, starting},
     sealed::sealed_goals,
-    tree::take_notice,
     workers::{add_asked_for, add_escalation, add_reviewer},
 };
 use ralph_driver::{AvailableAgent, DenialScanner, PermissionDecider};
@@ -92,17 +93,18 @@ pub(super) fn prepare(
 ) -> Result<PreparedRun, Failure> {
     let disks = disk_floors(&loaded.config.limits, &place.paths);
     let supervisor = &supervisor.limiting_trees(tree_limits(&loaded.config.limits, &disks));
-    let mut notices: Vec<Notice> = loaded.notices.iter().map(Notice::warning).collect();
+    let of_settings = |text: &String| Notice::warning("settings", text);
+    let mut notices: Vec<Notice> = loaded.notices.iter().map(of_settings).collect();
     let (work, reading) = chosen_work(place, &loaded.config)?;
     let config = &with_checks(&loaded.config, &reading.plan)?;
     let template = template(place, config, &work)?;
     notices.extend(about_plan(place, &work, &template));
     notices.extend(about_task(place, &work, config));
     notices.extend(about_other_loop(place));
-    notices.extend(take_notice(&place.paths));
     check_confidence(config, &reading.plan)?;
     let catalog = catalog(place, config);
-    notices.extend(catalog.notices().iter().map(Notice::warning));
+    let of_adapters = |text: &String| Notice::warning("adapters", text);
+    notices.extend(catalog.notices().iter().map(of_adapters));
     let (tell, received_notices) = mpsc::channel(NOTICE_CAPACITY);
     let refusals = tell.clone();
     let tell_refused = move |refused| _ = refusals.try_send(refused); // the channel has room
@@ -141,8 +143,10 @@ pub(super) fn prepare(
     let first = catalog.manifest(&id)?;
     notices.extend(match &confiner {
         Some(confiner) => confiner.notices(Some(&first)),
-        None if config.sandbox.mode == SandboxMode::Off => vec![Notice::SandboxOff],
-        None => vec![Notice::SandboxMissing],
+        None if config.sandbox.mode == SandboxMode::Off => {
+            vec![Notice::warning("sandbox-off", format!("{UNCONFINED} (--sandbox off)"))]
+        }
+        None => vec![sandbox_missing()],
     });
     let policy = config.permissions.policy();
     for agent in &agents {
@@ -158,6 +162,10 @@ pub(super) fn prepare(
         .as_ref()
         .map_or(AgentConfinement::No, |confiner| confiner.confined(Some(&first)));
     let runners = known_runners(place, config)?;
+    let manifests = ids().filter_map(|id| catalog.manifest(id).ok());
+    let sandbox = confiner
+        .as_ref()
+        .map_or(SandboxState::Unconfined, |confiner| confiner.state(manifests, config));
     let settings = Settings {
         adapter: id,
         model: config.model.clone(),
@@ -194,6 +202,7 @@ pub(super) fn prepare(
         background: config.background,
         hooks: config.hooks.clone(),
         remembered: remembered(&place.paths)?,
+        sandbox: Some(sandbox),
         given: given(loaded),
     };
     Ok(PreparedRun {

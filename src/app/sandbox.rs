@@ -9,8 +9,11 @@ use std::{
 };
 
 use nix::unistd::geteuid;
-use ralph_agent::{catalog::Catalog, manifest::Manifest};
-use ralph_core::event::Notice;
+use ralph_agent::{
+    catalog::Catalog,
+    manifest::{Manifest, Transport},
+};
+use ralph_core::event::{Notice, SandboxState};
 use ralph_git::SigningFormat;
 use ralph_plan::prompt::AgentConfinement;
 use ralph_state::store::paths::create_private_dir;
@@ -34,6 +37,13 @@ use crate::{
 
 /// Most notices about refusals in a run.
 const MOST_TOLD: usize = 50;
+
+/// The beginning of the notices of agents without a sandbox.
+pub(super) const UNCONFINED: &str = "UNCONFINED: the agent can do whatever you can";
+/// How commits are signed without the agent reading a key.
+const SIGNED_BY_SSH: &str = r#"to have the ssh-agent sign them: "sandbox": { "sockets": ["ssh-agent"] }"#;
+const SIGNED_BY_GPG: &str =
+    r#"to have them signed: "sandbox": { "show": ["~/.gnupg"], "write": ["~/.gnupg"], "sockets": ["gpg-agent"] }"#;
 
 /// The variable in which git passes the options of `git -c` to the programs that it starts.
 const GIT_PARAMETERS: &str = "GIT_CONFIG_PARAMETERS";
@@ -153,7 +163,10 @@ impl Confiner {
         self.on_refused = Some(OnRefused(Arc::new(move |call| told(call_refused(&call)))));
         if self.is_strict {
             refuse_home(&place.project)?;
-            let refused = move |refused| tell(connection_refused(refused));
+            let refused = move |refused: RefusedConnection| {
+                let address = refused.address.map(|address| address.to_string());
+                tell(connection_refused(&refused.host, refused.port, address.as_deref()));
+            };
             let strict = Strict::start(self.level, &place.paths.caches(), refused)?;
             self.wanted.private = Some(vec![strict.temporary().to_owned(), place.paths.caches()]);
             self.strict = Some(strict);
@@ -309,10 +322,22 @@ impl Confiner {
         }
     }
 
+    /// The sandbox of the agents of `manifests`.
+    pub(super) fn state(&self, mut manifests: impl Iterator<Item = Manifest>, config: &Config) -> SandboxState {
+        let is_elsewhere = |manifest: &Manifest| config.server.is_some() && manifest.transport == Transport::Http;
+        let leaves_out = |manifest: Manifest| !is_elsewhere(&manifest) && self.leaves_out(&manifest);
+        match (self.level, self.is_strict) {
+            (ConfinementLevel::None, _) => SandboxState::Unconfined,
+            (ConfinementLevel::Landlock { .. }, _) if manifests.any(leaves_out) => SandboxState::Unconfined,
+            (ConfinementLevel::Landlock { .. }, true) => SandboxState::Strict,
+            (ConfinementLevel::Landlock { .. }, false) => SandboxState::On,
+        }
+    }
+
     /// The notices about the sandbox before a run.
     pub(super) fn notices(&self, manifest: Option<&Manifest>) -> Vec<Notice> {
         let ConfinementLevel::Landlock { abi } = self.level else {
-            return vec![Notice::SandboxMissing];
+            return vec![sandbox_missing()];
         };
         if manifest.is_some_and(|manifest| self.leaves_out(manifest)) {
             return Vec::new(); // said for each such agent
@@ -321,29 +346,68 @@ impl Confiner {
         let hidden = policy.hidden.iter().filter(|place| place.path.exists());
         let hidden = hidden.map(ListedPath::pattern).collect::<HashSet<_>>().len() as u64;
         let exposed = policy.exposed().filter(|place| place.path.exists());
-        let exposed = exposed.map(|place| Notice::SandboxExposes {
-            path: place.path.clone(),
+        let exposed = exposed.map(|place| {
+            let text = format!(
+                "{} is not hidden from the agent, since it lies in a place that the agent writes to",
+                place.path.display()
+            );
+            Notice::warning("sandbox-exposes", text)
         });
         let missing = policy
             .write
             .iter()
             .filter(|place| place.why == ListingReason::Setting && !place.path.exists())
-            .map(|place| Notice::SandboxWriteMissing {
-                path: place.path.clone(),
+            .map(|place| {
+                let text = format!(
+                    "`sandbox.write` allows nothing at {}, which does not exist: create it before the run",
+                    place.path.display()
+                );
+                Notice::warning("sandbox-write-missing", text)
             });
         let on = match self.is_strict {
-            true => Notice::SandboxStrict {
-                abi,
-                hidden,
-                hosts: self.hosts(manifest).iter().map(ToString::to_string).collect(),
-            },
-            false => Notice::SandboxOn { abi, hidden },
+            true => {
+                let hosts: Vec<String> = self.hosts(manifest).iter().map(ToString::to_string).collect();
+                let network = match hosts.is_empty() {
+                    true => "to no host".to_owned(),
+                    false => format!("only to {}", hosts.join(", ")),
+                };
+                let text = format!(
+                    "sandbox: strict (Landlock {abi}); the agent writes to the project, its own state and caches of its own; \
+                     {hidden} places hidden; network: {network}"
+                );
+                Notice::info("sandbox-strict", text).with("hosts", hosts.join(", "))
+            }
+            false => Notice::info(
+                "sandbox-on",
+                format!(
+                    "sandbox: on (Landlock {abi}); the agent writes to the project, its own state, caches and /tmp; {hidden} \
+                     places hidden; network open"
+                ),
+            ),
         };
-        let unsigned = self.leaves_unsigned(&policy).then(|| Notice::CommitsUnsigned {
-            ssh: self.signing == Some(SigningFormat::Ssh),
+        let unsigned = self.leaves_unsigned(&policy).then(|| {
+            let how = match self.signing {
+                Some(SigningFormat::Ssh) => SIGNED_BY_SSH,
+                Some(SigningFormat::Gpg) | None => SIGNED_BY_GPG,
+            };
+            let text = format!("commits of the agent are not signed, since the sandbox hides keys; {how}");
+            Notice::warning("commits-unsigned", text)
         });
-        let weak = (!lacking_in_words(abi).is_empty()).then_some(Notice::SandboxWeak { abi });
-        let open = (!Supervisor::mediates_connections()).then_some(Notice::SandboxSocketsOpen);
+        let lacking = lacking_in_words(abi);
+        let weak = (!lacking.is_empty()).then(|| {
+            let text = format!(
+                "this kernel's Landlock {abi} cannot keep the agent from {}",
+                lacking.join(", ")
+            );
+            Notice::warning("sandbox-weak", text)
+        });
+        let open = (!Supervisor::mediates_connections()).then(|| {
+            Notice::warning(
+                "sandbox-sockets-open",
+                "this system cannot keep the agent from sockets of other programs (ssh-agent, docker, tmux): that needs Linux \
+                 5.19, and no other sandbox around ralph",
+            )
+        });
         [on].into_iter()
             .chain(unsigned)
             .chain(weak)
@@ -489,18 +553,26 @@ fn once(tell: impl Fn(Notice) + Send + Sync + 'static) -> impl Fn(Notice) + Send
 /// The notice about a refused call.
 fn call_refused(call: &RefusedCall) -> Notice {
     match call {
-        RefusedCall::Connection { address } => Notice::ConnectionRefused {
-            host: address.ip().to_canonical().to_string(),
-            port: address.port(),
-            address: None,
-        },
-        RefusedCall::Listening { address } => Notice::ListeningRefused {
-            address: address.to_string(),
-        },
-        RefusedCall::Socket { path } => Notice::SocketRefused {
-            name: with_environment(|environment| name_of_socket(path, environment, where_it_leads)).map(str::to_owned),
-            path: path.clone(),
-        },
+        RefusedCall::Connection { address } => {
+            connection_refused(&address.ip().to_canonical().to_string(), address.port(), None)
+        }
+        RefusedCall::Listening { address } => Notice::warning(
+            "listening-refused",
+            format!("the sandbox refused to listen at {address}: only this machine may connect (127.0.0.1)"),
+        ),
+        RefusedCall::Socket { path } => {
+            let name = with_environment(|environment| name_of_socket(path, environment, where_it_leads));
+            let shown = path.display().to_string();
+            let named = name.unwrap_or(&shown);
+            let text = format!(
+                "the sandbox refused a connection to {shown}; to allow it: \"sandbox\": {{ \"sockets\": [\"{named}\"] }}"
+            );
+            let notice = Notice::warning("socket-refused", text).with("path", &shown);
+            match name {
+                Some(name) => notice.with("name", name),
+                None => notice,
+            }
+        }
     }
 }
 
@@ -539,12 +611,33 @@ fn unsigned() -> String {
 }
 
 /// The notice about a refused connection.
-fn connection_refused(refused: RefusedConnection) -> Notice {
-    Notice::ConnectionRefused {
-        host: refused.host,
-        port: refused.port,
-        address: refused.address.map(|address| address.to_string()),
+///
+/// `address` is the non-public address that an allowed host name resolved to.
+fn connection_refused(host: &str, port: u16, address: Option<&str>) -> Notice {
+    let since = address.map_or_else(String::new, |address| {
+        format!(", since it leads to {address}, which is not public")
+    });
+    let listed = listed_as(address.unwrap_or(host), port);
+    let text = format!(
+        "connection to {host}:{port} refused by the sandbox{since}; to allow it: \"sandbox\": {{ \"hosts\": [\"{listed}\"] }}"
+    );
+    Notice::warning("connection-refused", text)
+        .with("host", host)
+        .with("port", port)
+}
+
+/// A host in the format of `sandbox.hosts`.
+fn listed_as(host: &str, port: u16) -> String {
+    match (host.contains(':'), port) {
+        (_, 80 | 443) => host.to_owned(),
+        (false, _) => format!("{host}:{port}"),
+        (true, _) => format!("[{host}]:{port}"),
     }
+}
+
+/// The notice that this system cannot confine anything.
+pub(super) fn sandbox_missing() -> Notice {
+    Notice::warning("sandbox-missing", format!("{UNCONFINED}: this system has no Landlock"))
 }
 
 /// Creates the directories that a confined program would create for itself: only existing ones can be allowed.
@@ -559,7 +652,67 @@ fn make_missing(policy: &FilePolicy) {
 
 #[cfg(test)]
 mod tests {
+    use ralph_agent::catalog::AdapterSources;
+
     use super::*;
+
+    fn confiner(level: ConfinementLevel, is_strict: bool, is_lenient: bool) -> Confiner {
+        Confiner {
+            level,
+            wanted: PolicyInput::default(),
+            hosts: Vec::new(),
+            sockets: Vec::new(),
+            withheld: Vec::new(),
+            on_refused: None,
+            signing: None,
+            has_ssh_agent: false,
+            is_strict,
+            is_lenient,
+            strict: None,
+            copies: PathBuf::new(),
+        }
+    }
+
+    #[test]
+    fn one_unconfined_agent_makes_the_run_unconfined() {
+        let catalog = Catalog::load(&AdapterSources::default());
+        let [known, served] = ["codex", "opencode-server"].map(|id| catalog.manifest(id).expect("an adapter"));
+        let without_state = |manifest: &Manifest| Manifest {
+            state: Vec::new(),
+            state_files: Vec::new(),
+            ..manifest.clone()
+        };
+        let (unknown, served) = (without_state(&known), without_state(&served));
+        let own = Config::default();
+        let elsewhere = Config {
+            server: Some("http://127.0.0.1:4190".parse().expect("an address")),
+            ..Config::default()
+        };
+        let landlock = ConfinementLevel::Landlock { abi: 7 };
+        let lenient = confiner(landlock, false, true);
+        for (agents, config, expected) in [
+            (vec![&known], &own, SandboxState::On),
+            (vec![&known, &unknown], &own, SandboxState::Unconfined),
+            (vec![&unknown, &known], &own, SandboxState::Unconfined),
+            (vec![&known, &served], &own, SandboxState::Unconfined),
+            // A notice of its own tells of a server that ralph does not start.
+            (vec![&known, &served], &elsewhere, SandboxState::On),
+        ] {
+            let ids: Vec<_> = agents.iter().map(|agent| (&agent.id, &agent.state)).collect();
+            assert_eq!(
+                lenient.state(agents.iter().copied().cloned(), config),
+                expected,
+                "{ids:?}"
+            );
+        }
+        let of_both = |confiner: Confiner| confiner.state([known.clone(), unknown.clone()].into_iter(), &own);
+        assert_eq!(of_both(confiner(landlock, false, false)), SandboxState::On);
+        assert_eq!(of_both(confiner(landlock, true, false)), SandboxState::Strict);
+        assert_eq!(
+            of_both(confiner(ConfinementLevel::None, true, false)),
+            SandboxState::Unconfined
+        );
+    }
 
     #[test]
     fn devices_of_disks_memory_keyboards_and_consoles_are_raw_and_others_are_not() {

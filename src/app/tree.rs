@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ralph_core::event::{Goal, GoalResult, Limits, Notice, PreparedTree, TreeCommand};
+use ralph_core::event::{Goal, GoalResult, Limits, PreparedTree, TreeCommand};
 use ralph_git::{Branches, NoRepository, exclude, ignored_matching, is_ignored};
 use ralph_state::store::{
     paths::{ProjectPaths, digest, replace_file},
@@ -62,7 +62,7 @@ struct TreeRecord {
     copy: String,
     link: Vec<String>,
     /// The report; `None` once a run has told it.
-    notice: Option<Notice>,
+    report: Option<Box<PreparedTree>>,
 }
 
 /// A file set that is larger than the settings allow.
@@ -92,12 +92,15 @@ pub(crate) fn prepare_tree(
     if known.is_some_and(|known| known.is_for(&wanted)) {
         return Ok(variables);
     }
-    let notice = match wanted.is_nothing() && ports.is_empty() {
+    let report = match wanted.is_nothing() && ports.is_empty() {
         true if config.tree.teardown.is_empty() => return Ok(variables),
         true => None,
-        false => Some(fill(place, config, source, (&wanted, &ports, &variables), supervisor)?),
+        false => {
+            let tree = fill(place, config, source, (&wanted, &ports, &variables), supervisor)?;
+            Some(Box::new(tree))
+        }
     };
-    let written = serde_json::to_vec(&TreeRecord { notice, ..wanted }).map_err(std::io::Error::other);
+    let written = serde_json::to_vec(&TreeRecord { report, ..wanted }).map_err(std::io::Error::other);
     written
         .and_then(|bytes| replace_file(&record, &bytes))
         .map_err(|error| failed(format!("{}: {error}", record.display())))?;
@@ -142,14 +145,14 @@ pub(crate) fn tear_down_tree(place: &ProjectPlace, config: &Config, supervisor: 
 }
 
 /// Takes the report on the preparation of the work tree from its record.
-pub(super) fn take_notice(paths: &ProjectPaths) -> Option<Notice> {
+pub(super) fn take_report(paths: &ProjectPaths) -> Option<Box<PreparedTree>> {
     let path = paths.tree_record();
     let bytes = files::read_bytes(&path, RECORD_CAP_BYTES).ok()?;
     let mut record: TreeRecord = serde_json::from_slice(&bytes).ok()?;
-    let notice = record.notice.take()?;
+    let report = record.report.take()?;
     let written = serde_json::to_vec(&record).ok()?;
     _ = replace_file(&path, &written); // otherwise the next run reports it again
-    Some(notice)
+    Some(report)
 }
 
 /// Checks the settings for work trees of the project before the first of them is made. Returns the copy if it is larger
@@ -210,7 +213,7 @@ impl TreeRecord {
             setup: settings.setup.clone(),
             copy: patterns(settings, source),
             link: settings.link.clone(),
-            notice: None,
+            report: None,
         }
     }
 
@@ -230,7 +233,7 @@ fn fill(
     source: &Path,
     (wanted, ports, variables): (&TreeRecord, &[u16], &TreeVariables),
     supervisor: &Supervisor,
-) -> Result<Notice, Failure> {
+) -> Result<PreparedTree, Failure> {
     let begun = Instant::now();
     let _step = ShownStep(place.paths.tree_step());
     wait_for_disk_space(place, &config.limits);
@@ -256,15 +259,14 @@ fn fill(
         duration_ms: result.duration_ms,
         output: result.tail.as_str().into(),
     });
-    let tree = PreparedTree {
+    Ok(PreparedTree {
         copied_files: copied.files,
         copied_bytes: copied.bytes,
         linked: linked.into_iter().map(Into::into).collect(),
         commands: commands.collect(),
         ports: ports.to_vec().into(),
         duration_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
-    };
-    Ok(Notice::TreePrepared { tree: Box::new(tree) })
+    })
 }
 
 /// Waits until all disks have the space that `limits.diskFree` keeps free.

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, path::Path};
 
 use ralph_core::event::{Escalation, Notice, ReviewSettings, TaskSettings, Worker};
 use ralph_plan::ParsedPlan;
+use ralph_words::worker_with_model;
 
 use super::agents::{AgentChooser, Agents};
 use crate::error::{Failure, FailureKind};
@@ -45,9 +46,12 @@ pub(super) fn add_asked_for(
             *tasks.entry(adapter).or_default() += count;
         }
     }
-    notices.extend(tasks.into_iter().map(|(adapter, tasks)| Notice::TasksAskFor {
-        adapter: adapter.to_owned(),
-        tasks,
+    notices.extend(tasks.into_iter().map(|(adapter, tasks)| {
+        let text = match tasks {
+            1 => format!("1 task of the plan asks for {adapter}"),
+            tasks => format!("{tasks} tasks of the plan ask for {adapter}"),
+        };
+        Notice::info("tasks-ask-for", text)
     }));
     Ok(())
 }
@@ -112,8 +116,11 @@ pub(super) fn add_reviewer(
         model: wanted.model,
     };
     if by.adapter == agents.id && by.model == chooser.config.model {
-        let Worker { adapter, model } = by.clone();
-        notices.push(Notice::ReviewerIsAuthor { adapter, model });
+        let author = worker_with_model(&by.adapter, by.model.as_deref());
+        notices.push(Notice::info(
+            "reviewer-is-author",
+            format!("the reviewer is the author itself ({author}): set `review.adapter` or `review.model`"),
+        ));
     }
     let (when, rounds) = (review.when, REVIEW_ROUNDS);
     Ok(Some(ReviewSettings { by, when, rounds }))

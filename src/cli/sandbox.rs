@@ -20,7 +20,6 @@ use ralph_text::{
     console::{complain, print, print_json},
     pretty_json,
 };
-use ralph_words::notice_in_words;
 use serde_json::json;
 
 use crate::{
@@ -233,7 +232,7 @@ fn tried(
         return Err(Failure::new(FailureKind::Usage, "there is nothing to run"));
     };
     let fails = |why: String| Failure::new(FailureKind::Failed, format!("{}: {why}", program.display()));
-    confiner.enforce(place, |notice| complain(&notice_in_words(&notice)))?;
+    confiner.enforce(place, |notice| complain(&notice.text))?;
     let confinement = confiner.confinement(manifest)?;
     let name = program.display();
     let mut command = process::Command::new(program);

@@ -184,7 +184,7 @@ fn follow(target: &TelemetryTarget, hub: &Hub, position: &Path, tell: impl Fn(No
                         let why = format!("OpenTelemetry gets nothing of this run at {target}: {why}.");
                         match is_over {
                             true => _ = ends.send(why), // nobody waits any longer
-                            false => tell(Notice::warning(why)),
+                            false => tell(Notice::warning("telemetry-not-sent", why)),
                         }
                     }
                 }

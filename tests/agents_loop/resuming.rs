@@ -3,9 +3,7 @@
 
 use std::fs;
 
-use ralph_core::event::{
-    AgentSignal, Event, IterationEvent, Notice, Outcome, ProblemKind, Record, SessionId, TimeEvent,
-};
+use ralph_core::event::{AgentSignal, Event, IterationEvent, Outcome, ProblemKind, Record, SessionId, TimeEvent};
 use serde_json::json;
 
 use super::{PATIENCE, assert_done, in_order, outcomes, ralph, signals, work_on};
@@ -64,8 +62,7 @@ fn on_channel(agent: Agent, channel: &str) {
         resumed(&records).iter().map(Option::is_some).collect::<Vec<_>>(),
         [false, true, true, false]
     );
-    let lost = Notice::SessionLost;
-    let said = |event: &Event| matches!(event, Event::Noticed { notice } if *notice == lost);
+    let said = |event: &Event| event.notice().is_some_and(|notice| notice.code == "session-lost");
     assert!(records.iter().any(|record| said(&record.event)), "{}", finished.stdout);
     assert_eq!(libraries(&sandbox), [""; 0], "each start would leave one more");
 }

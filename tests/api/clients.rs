@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use ralph_core::event::{Decider, Event, IterationEvent, Notice, RunEvent, SteeringEvent, StopRequest};
+use ralph_core::event::{Decider, Event, IterationEvent, RunEvent, SteeringEvent, StopRequest};
 use serde_json::{Value, json};
 
 use crate::{
@@ -32,14 +32,7 @@ fn served(name: &str, text: &str) -> Sandbox {
 #[track_caller]
 fn follows(sandbox: &Sandbox, client: Program) {
     let run = sandbox.looping(["--listen", "127.0.0.1:0"]).start();
-    let listens = |event: &Event| {
-        matches!(
-            event,
-            Event::Noticed {
-                notice: Notice::Listening { .. }
-            }
-        )
-    };
+    let listens = |event: &Event| event.notice().is_some_and(|notice| notice.code == "listening");
     run.wait_for_record(SOON, listens);
     let status = sandbox.ralph(["status", "--json"]).run(SOON).stdout;
     let status: Value = serde_json::from_str(&status).expect("JSON");

@@ -5,7 +5,6 @@ use std::{
     net::{SocketAddr, TcpStream},
 };
 
-use ralph_core::event::{Event, Notice};
 use serde_json::Value;
 
 use crate::harness::{SOON, Sandbox, running::Running};
@@ -107,19 +106,10 @@ fn joined(mut chunks: &str) -> String {
 #[track_caller]
 pub fn address(running: &Running) -> SocketAddr {
     let record = running.wait_for_record(SOON, |event| {
-        matches!(
-            event,
-            Event::Noticed {
-                notice: Notice::Listening { .. }
-            }
-        )
+        event.notice().is_some_and(|notice| notice.code == "listening")
     });
-    let Event::Noticed {
-        notice: Notice::Listening { url },
-    } = record.event
-    else {
-        unreachable!("it was waited for");
-    };
+    let notice = record.event.notice().expect("it was waited for");
+    let url = &notice.data["url"];
     let address = url.strip_prefix("http://").and_then(|address| address.parse().ok());
     address.unwrap_or_else(|| panic!("no address: {url}"))
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use nix::sys::stat::Mode;
-use ralph_core::event::{Event, Notice, RunEvent};
+use ralph_core::event::{Event, PlanEvent, RunEvent};
 
 use super::assert_refused;
 use crate::harness::{SOON, Sandbox, Script};
@@ -131,9 +131,7 @@ fn a_plan_that_outgrows_its_bound_during_a_run_is_told_with_the_way_back() {
         panic!("{finished:?}");
     };
     let told = records.iter().find_map(|record| match &record.event {
-        Event::Noticed {
-            notice: Notice::PlanUnreadable { why },
-        } => Some(why.to_string()),
+        Event::Plan(PlanEvent::NotRead { why }) => Some(why.to_string()),
         _ => None,
     });
     assert!(

@@ -1,9 +1,9 @@
 //! A developer's day outside of the project: each refusal names a setting, and with the settings that were named the same
 //! things work.
 
-use std::fs;
+use std::{fs, path::PathBuf};
 
-use ralph_core::event::{AgentSignal, Forbidden, Notice};
+use ralph_core::event::{AgentSignal, Notice};
 use serde_json::json;
 
 use super::{has_landlock, noticed};
@@ -72,18 +72,17 @@ fn the_settings_that_refusals_name_are_all_that_a_day_needs() {
     let (failed, notices) = day(&sandbox);
     assert_eq!(failed.len(), THINGS.len() + 1, "{failed:?}");
     let forbids = |notices: &[Notice]| {
-        let what = Forbidden::GitConfiguration;
-        notices.contains(&Notice::SandboxForbids { what })
+        notices
+            .iter()
+            .any(|notice| notice.code == "sandbox-forbids" && notice.text.contains("git config --global"))
     };
     assert!(forbids(&notices), "{notices:#?}");
 
     let (mut write, mut show) = (Vec::new(), Vec::new());
     for notice in notices {
-        match notice {
-            Notice::SandboxDenied {
-                hidden: Some(place), ..
-            } => show.push(place),
-            Notice::SandboxDenied { path, hidden: None } => write.push(path),
+        match &*notice.code {
+            "sandbox-hides" => show.push(PathBuf::from(notice.data["place"].as_str())),
+            "sandbox-denied" => write.push(PathBuf::from(notice.data["path"].as_str())),
             _ => {}
         }
     }

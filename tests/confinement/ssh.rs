@@ -10,7 +10,7 @@ use std::{
 };
 
 use nix::unistd::getuid;
-use ralph_core::event::{Notice, Record};
+use ralph_core::event::Record;
 
 use super::{has_landlock, noticed};
 use crate::harness::{Program, SOON, Sandbox, Script, agents::skipped, wait_until};
@@ -140,11 +140,10 @@ impl SshOrigin {
 
 /// The names of the refused sockets, as the setting `sandbox.sockets` has them.
 pub(crate) fn refused_sockets(records: &[Record]) -> Vec<&str> {
-    let names = noticed(records).filter_map(|notice| match notice {
-        Notice::SocketRefused { name, .. } => name.as_deref(),
-        _ => None,
-    });
-    names.collect()
+    let refused = noticed(records).filter(|notice| notice.code == "socket-refused");
+    refused
+        .filter_map(|notice| notice.data.get("name").map(|name| &**name))
+        .collect()
 }
 
 #[test]
@@ -198,7 +197,7 @@ fn a_push_over_ssh_works_with_the_setting_that_the_first_refusal_names_and_keys_
 
     let refused = run("");
     assert!(!is_pushed() && !is_signed());
-    assert!(noticed(&refused).any(|notice| *notice == Notice::CommitsUnsigned { ssh: true }));
+    assert!(noticed(&refused).any(|notice| notice.code == "commits-unsigned" && notice.text.contains("ssh-agent")));
     assert_eq!(
         refused_sockets(&refused),
         ["ssh-agent"],

@@ -7,7 +7,6 @@ use ralph_state::store::{
     journal,
     paths::{ProjectPaths, RunPaths},
 };
-use ralph_words::notice_in_words;
 
 use super::{running::Program, sandbox::Sandbox, wait::SOON, write_program};
 
@@ -239,18 +238,15 @@ pub fn notices(records: &[Record]) -> Vec<String> {
 
 /// As [`notices`], but warnings only.
 pub fn warnings(records: &[Record]) -> Vec<String> {
-    in_words(records, |notice| notice.level() == Level::Warning)
+    in_words(records, |notice| notice.level == Level::Warning)
 }
 
 fn in_words(records: &[Record], is_meant: impl Fn(&Notice) -> bool) -> Vec<String> {
-    let notices = events(records).filter_map(|event| match event {
-        Event::Noticed {
-            notice: Notice::AgentUnconfined { .. },
-        } => None,
-        Event::Noticed { notice } => Some(notice),
-        _ => None,
-    });
-    notices.filter(|notice| is_meant(notice)).map(notice_in_words).collect()
+    let notices = events(records).filter_map(Event::notice);
+    notices
+        .filter(|notice| notice.code != "agent-unconfined" && is_meant(notice))
+        .map(|notice| notice.text.to_string())
+        .collect()
 }
 
 /// The events of records.

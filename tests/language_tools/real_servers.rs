@@ -2,7 +2,7 @@
 
 use std::{fs, time::Instant};
 
-use ralph_core::event::{Event, Notice};
+use ralph_core::event::Event;
 use serde_json::{Value, json};
 
 use crate::harness::{SOON, Sandbox, Script, events, languages, wait_until};
@@ -213,12 +213,9 @@ fn all_questions_are_answered_by_real_servers_which_stay_for_the_next_iteration_
     let now = servers(&sandbox);
     assert!(before.iter().all(|pid| now.contains(pid)), "{before:?} {now:?}");
     let starts = |event: &Event| {
-        matches!(
-            event,
-            Event::Noticed {
-                notice: Notice::LanguageServerStarted { .. }
-            }
-        )
+        event
+            .notice()
+            .is_some_and(|notice| notice.code == "language-server-started")
     };
     assert_eq!(events(&sandbox.journal()).filter(|event| starts(event)).count(), 2);
     running.kill();

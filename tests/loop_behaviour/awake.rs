@@ -1,6 +1,6 @@
 //! The machine stays awake while a run works, by a program that holds a lock.
 
-use ralph_core::event::{Event, Notice, TimeEvent};
+use ralph_core::event::{Event, TimeEvent};
 
 use super::{notices, said, started};
 use crate::harness::{SOON, Sandbox, Script, running::Running, wait_until};
@@ -54,7 +54,11 @@ fn the_lock_goes_with_a_killed_run() {
 #[test]
 fn a_run_that_cannot_keep_the_machine_awake_says_so_once_and_goes_on() {
     let (sandbox, running) = awake("#!/bin/sh\necho 'Access denied' >&2\nexit 1\n");
-    let refused = |event: &Event| matches!(event, Event::Noticed { notice: Notice::NotKeptAwake { why } } if why.contains("Access denied"));
+    let refused = |event: &Event| {
+        event
+            .notice()
+            .is_some_and(|notice| notice.code == "not-kept-awake" && notice.text.contains("Access denied"))
+    };
     running.wait_for_record(SOON, refused);
     sandbox.release("go-1");
     sandbox.release("go-2");

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ralph_core::event::{
-    AgentEvent, CancelReason, Event, IterationEvent, LimitKind, Notice, Outcome, ProblemKind, Record, RunEvent, RunId,
+    AgentEvent, CancelReason, Event, IterationEvent, LimitKind, Outcome, ProblemKind, Record, RunEvent, RunId,
     StopReason, StopRequest, TimeEvent, UserCommand, Wait,
 };
 use ralph_state::store::journal::Journal;
@@ -176,7 +176,8 @@ async fn a_silent_agent_is_counted_down_from_half_of_the_limit_on() {
     let running = looping
         .with(|settings| settings.limits.idle_timeout_ms = Some(6_000))
         .start();
-    let counts_down = |event: &Event| matches!(event, Event::Noticed { notice: Notice::AgentIdle { quiet_ms, .. } } if *quiet_ms >= 3_000);
+    let counts_down =
+        |event: &Event| matches!(event, Event::Agent(AgentEvent::FoundIdle { quiet_ms, .. }) if *quiet_ms >= 3_000);
     running.wait_for_record(counts_down).await;
     let quiet = running.status().await.quiet.expect("it is quiet");
     let now_ms = project.now_ms();
@@ -254,14 +255,7 @@ async fn that_an_agent_was_called_idle_is_taken_back_when_it_computes_again() {
     let running = looping
         .with(|settings| settings.limits.idle_timeout_ms = Some(6_000))
         .start();
-    let is_idle = |event: &Event| {
-        matches!(
-            event,
-            Event::Noticed {
-                notice: Notice::AgentIdle { .. }
-            }
-        )
-    };
+    let is_idle = |event: &Event| matches!(event, Event::Agent(AgentEvent::FoundIdle { .. }));
     running.wait_for_record(is_idle).await;
     project.release("awake");
     let finished = running.wait().await;
@@ -269,12 +263,8 @@ async fn that_an_agent_was_called_idle_is_taken_back_when_it_computes_again() {
     let records = finished.records();
     let told: Vec<bool> = events(&records)
         .filter_map(|event| match event {
-            Event::Noticed {
-                notice: Notice::AgentIdle { .. },
-            } => Some(true),
-            Event::Noticed {
-                notice: Notice::AgentActive,
-            } => Some(false),
+            Event::Agent(AgentEvent::FoundIdle { .. }) => Some(true),
+            Event::Agent(AgentEvent::FoundActive) => Some(false),
             _ => None,
         })
         .collect();

@@ -10,9 +10,7 @@ use nix::{
     unistd::Pid,
 };
 use ralph_agent::{AgentAdapter, opencode::ServerOptions};
-use ralph_core::event::{
-    AgentEvent, AgentSignal, ChoiceReason, Event, IterationEvent, Notice, Outcome, ProblemKind, TimeEvent,
-};
+use ralph_core::event::{AgentEvent, AgentSignal, Event, IterationEvent, Outcome, ProblemKind, TimeEvent};
 use ralph_system::proc::StopSpeed;
 use serde_json::json;
 
@@ -289,8 +287,9 @@ fn an_agent_that_nobody_named_is_opencode_where_it_is_installed() {
     let finished = sandbox.ralph(["--headless", "--format", "jsonl"]).run(SOON);
     assert_done(&finished, 1, 1);
     let noticed = finished.records().into_iter().any(|record| {
-        matches!(record.event, Event::Noticed { notice: Notice::AdapterChosen { adapter, why } }
-            if adapter == "opencode-server" && why != ChoiceReason::ServerNamed)
+        record.event.notice().is_some_and(|notice| {
+            notice.text.starts_with("using `opencode-server`") && !notice.text.contains("because a server is set")
+        })
     });
     assert!(noticed, "{}", finished.stdout);
 }

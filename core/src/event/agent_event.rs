@@ -44,4 +44,14 @@ pub enum AgentEvent {
     /// The agent used one of ralph's tools in a way that affects the run.
     #[serde(rename = "agent-called")]
     Called { iteration: u32, call: AgentCall },
+    /// The agent neither writes nor uses CPU time.
+    #[serde(rename = "agent-found-idle")]
+    FoundIdle {
+        quiet_ms: u64,
+        /// Time until it is stopped.
+        left_ms: u64,
+    },
+    /// An idle agent became active again.
+    #[serde(rename = "agent-found-active")]
+    FoundActive,
 }

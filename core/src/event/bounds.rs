@@ -180,7 +180,7 @@ mod tests {
         let problem = crate::event::Problem::said(crate::event::ProblemKind::Other, long());
         let events = [
             Event::Noticed {
-                notice: Notice::warning(long()),
+                notice: Notice::warning("long", long()),
             },
             Event::Claim(ClaimEvent::Refused {
                 iteration: 1,

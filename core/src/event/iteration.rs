@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use super::{
-    CancelReason, Changes, Checkpoint, Elsewhere, Exit, IterationCommit, Outcome, Role, SessionId, SteeringId,
+    CancelReason, Changes, Checkpoint, Elsewhere, Exit, IterationCommit, Leftover, Notice, Outcome, Role, SessionId,
+    SteeringId,
 };
 use crate::json::ReadJson;
 
@@ -72,4 +73,16 @@ pub enum IterationEvent {
         #[serde(default, skip_serializing_if = "Elsewhere::is_empty")]
         elsewhere: Elsewhere,
     },
+    /// The session left something for its successor to work in.
+    LeftoverFound { leftover: Leftover, notice: Notice },
+}
+
+impl IterationEvent {
+    /// The notice that the event gives to the user, if any.
+    pub fn notice(&self) -> Option<Notice> {
+        match self {
+            IterationEvent::LeftoverFound { notice, .. } => Some(notice.clone()),
+            _ => None,
+        }
+    }
 }

@@ -26,12 +26,14 @@ mod notice;
 mod permission;
 mod plan;
 mod plan_change;
+mod prepared_tree;
 mod proof;
 mod question;
 mod repository;
 mod review;
 mod role;
 mod run;
+mod sandbox;
 #[cfg(test)]
 mod schema_tests;
 mod settings;
@@ -83,19 +85,21 @@ pub use hint::{Hint, RestoreMoment};
 pub use hook::{Hook, HookEvent, Hooks};
 pub use iteration::IterationEvent;
 pub use mode::Mode;
-pub use notice::{ChoiceReason, Forbidden, Level, Notice, PreparedTree, RunBy, TreeCommand};
+pub use notice::{Level, Notice};
 pub use permission::{
     AskId, Decider, Decision, DenialLimits, Offer, PermissionAnswer, PermissionMode, PermissionRequest, Remember,
     RememberedRule, RuleScope, Ruling, ToolKind, ToolKinds, Unanswered, Waiting,
 };
 pub use plan::{PlanSnapshot, PlanStep, PlanTask, TaskSettings, step_name};
 pub use plan_change::{LineShift, PlanChange, PlanEvent, ReplacedTasks};
+pub use prepared_tree::{PreparedTree, TreeCommand};
 pub use proof::Proof;
 pub use question::{AnswerPlace, AnsweredAsk, Choice, Question};
-pub use repository::{Checkpoint, HeadPlace, IterationCommit, LossKind, LostRepository, StashEntry};
+pub use repository::{Checkpoint, HeadPlace, IterationCommit, Leftover, LossKind, LostRepository, StashEntry};
 pub use review::{Findings, ReviewAnswer, ReviewEvent, ReviewObstacle, ReviewResult};
 pub use role::Role;
 pub use run::RunEvent;
+pub use sandbox::SandboxState;
 pub use settings::{
     Backoff, BreakerLimits, ChannelKind, Completion, Escalation, GateSettings, GivenSetting, NewWorker, ReviewSettings,
     ReviewWhen, SessionMode, Settings, Worker,

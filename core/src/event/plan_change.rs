@@ -7,7 +7,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{PlanSnapshot, PlanStep, PlanTask, TaskSettings, UnreadLines};
+use super::{Notice, PlanSnapshot, PlanStep, PlanTask, TaskSettings, Text, UnreadLines};
 use crate::json::ReadJson;
 
 /// The difference between two consecutive readings of a plan. Positions are indexes of tasks in the earlier reading.
@@ -204,6 +204,9 @@ pub enum PlanEvent {
     /// The plan on disk differs from the last one recorded in a few boxes or tasks only.
     #[serde(rename = "plan-changed")]
     Changed { change: PlanChange },
+    /// The plan cannot be read after an iteration.
+    #[serde(rename = "plan-not-read")]
+    NotRead { why: Text },
     /// The agent added or removed tasks. Ticking a task does not count.
     #[serde(rename = "plan-edited")]
     Edited {
@@ -212,6 +215,16 @@ pub enum PlanEvent {
         vanished: Vec<String>,
         added: Vec<String>,
     },
+}
+
+impl PlanEvent {
+    /// The notice that the event gives to the user, if any.
+    pub fn notice(&self) -> Option<Notice> {
+        match self {
+            PlanEvent::NotRead { why } => Some(Notice::warning("plan-unreadable", why.as_str())),
+            _ => None,
+        }
+    }
 }
 
 #[cfg(test)]

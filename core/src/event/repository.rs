@@ -59,6 +59,24 @@ impl HeadPlace {
     }
 }
 
+/// A state that a session left and its successor works in. The next prompt tells of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(tag = "type", rename_all = "kebab-case")]
+pub enum Leftover {
+    /// HEAD is on another branch than when the run began, has commits on no branch, or is as it was again.
+    Head { place: Box<HeadPlace> },
+    /// Stashes that were made or dropped since the iteration began.
+    Stashes {
+        made: List<StashEntry, 10>,
+        gone: List<StashEntry, 10>,
+    },
+    /// Lock files of git.
+    Locks,
+    /// Processes, which were ended.
+    Processes,
+}
+
 /// A repository that is no longer there, and what is known of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use super::{
-    Hint, List, NewLimits, REASONS, RequestedBy, RunId, Settings, Spent, StopReason, StopRequest, Totals,
-    plan_change::is_zero,
+    CommandRefusal, Hint, LimitKind, List, NewLimits, Notice, PreparedTree, REASONS, RequestedBy, RunId, Settings,
+    Spent, StopReason, StopRequest, Text, Totals, plan_change::is_zero,
 };
 use crate::json::ReadJson;
 
@@ -57,9 +57,26 @@ pub enum RunEvent {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         continued: bool,
     },
+    /// The work tree of the run was prepared by the settings in `tree`.
+    TreePrepared {
+        tree: Box<PreparedTree>,
+    },
+    /// The share `limits.warnAt` of a limit is used.
+    LimitNeared {
+        limit: LimitKind,
+        /// The task that the limit is for; `None` for a limit of the run, the day or the hour.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<Text>,
+        notice: Notice,
+    },
     /// The limits of the run were changed.
     LimitsChanged {
         limits: NewLimits,
+    },
+    /// A command was refused, and the sender does not wait for an answer.
+    CommandRefused {
+        refusal: CommandRefusal,
+        notice: Notice,
     },
     StopRequested {
         stop: StopRequest,
@@ -75,4 +92,14 @@ pub enum RunEvent {
         hints: List<Hint, REASONS>,
         totals: Totals,
     },
+}
+
+impl RunEvent {
+    /// The notice that the event gives to the user, if any.
+    pub fn notice(&self) -> Option<Notice> {
+        match self {
+            RunEvent::LimitNeared { notice, .. } | RunEvent::CommandRefused { notice, .. } => Some(notice.clone()),
+            _ => None,
+        }
+    }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     BackgroundLimits, Bite, DenialLimits, Goal, GoalsWhen, Headroom, Hooks, KnownFailures, Limits, PermissionMode,
-    Proof, RememberedRule, Waiting,
+    Proof, RememberedRule, SandboxState, Waiting,
 };
 
 /// The settings of a run, fixed at its start: an agent that edits the configuration does not change them.
@@ -67,6 +67,9 @@ pub struct Settings {
     /// The login command of each adapter that declares one.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub logins: BTreeMap<String, String>,
+    /// The sandbox of the run's agents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<SandboxState>,
     /// The settings from the command line, which a resume repeats.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub given: Vec<GivenSetting>,

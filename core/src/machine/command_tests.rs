@@ -3,7 +3,7 @@
 use crate::{
     event::{
         AgentSignal, Answer, AnswerPlace, AskEvent, BreakerCause, BreakerLimits, BreakerState, CancelReason, Choice,
-        CommentPlace, Event, Goal, IterationEvent, Limits, NewWorker, Notice, PausedBy, Problem, ProblemKind, Question,
+        CommentPlace, Event, Goal, IterationEvent, Limits, NewWorker, PausedBy, Problem, ProblemKind, Question,
         RequestedBy, RuleScope, RunEvent, Settings, SteeringEvent, SteeringId, SteeringKind, StopReason, StopRequest,
         TimeEvent, UserCommand, WaitEnd, Worker, WorkerEvent,
     },
@@ -70,9 +70,12 @@ fn preparation(iteration: u32) -> Event {
 fn the_pause_file_holds_the_loop_from_the_next_iteration_on_until_it_is_removed() {
     let mut script = running();
     assert_eq!(pause_file(&mut script, false), [], "there was none before");
-    let notice = Notice::PauseDuringSession;
-    let paused = [paused(PausedBy::File), Event::Noticed { notice }];
-    assert_eq!(pause_file(&mut script, true), paused, "it may be the agent's");
+    let events = pause_file(&mut script, true);
+    let [pause, Event::Noticed { notice }] = &events[..] else {
+        panic!("{events:?}")
+    };
+    assert_eq!(*pause, paused(PausedBy::File));
+    assert_eq!(notice.code, "pause-during-session", "it may be the agent's");
     assert_eq!(pause_file(&mut script, true), []);
     script.complete();
     assert_eq!(script.settle().last(), Some(&Event::Time(TimeEvent::Held)));

@@ -5,7 +5,8 @@
 //! enough.
 
 use crate::{
-    event::{Bite, Breakdown, Event, IterationEvent, LimitKind, Notice, Outcome, OwnWork, StopReason},
+    event::{Bite, Breakdown, Event, IterationEvent, LimitKind, Outcome, OwnWork, StopReason},
+    notices,
     run::Phase,
 };
 
@@ -67,10 +68,7 @@ pub(super) fn passed(decision: &mut StepDecision, now_ms: u64) {
             started_ms,
             reason,
         } => {
-            decision.notice(Notice::AgentLeftBehind {
-                iteration,
-                after_ms: bound_ms,
-            });
+            decision.notice(notices::agent_left_behind(iteration, bound_ms));
             decision.push(Event::Iteration(IterationEvent::Ended {
                 iteration,
                 outcome: Outcome::Cancelled { reason },
@@ -86,7 +84,7 @@ pub(super) fn passed(decision: &mut StepDecision, now_ms: u64) {
         _ => return,
     };
     if max_time_at(&decision.state).is_some_and(|over_ms| now_ms >= over_ms) {
-        decision.notice(Notice::WorkOverdue { work });
+        decision.notice(notices::work_overdue(work));
         let limit = LimitKind::MaxTime;
         return decision.stop(StopReason::LimitReached { limit });
     }

@@ -1,7 +1,10 @@
 //! A decision in progress: a pushed event changes the state at once.
 
 use crate::{
-    event::{Event, Hint, Notice, PlanChange, PlanEvent, PlanSnapshot, RunEvent, StopReason, UnreadLines, listed},
+    event::{
+        Event, Hint, IterationEvent, Leftover, Notice, PlanChange, PlanEvent, PlanSnapshot, RunEvent, StopReason,
+        UnreadLines, listed,
+    },
     run::Phase,
 };
 
@@ -30,6 +33,14 @@ impl StepDecision {
 
     pub(super) fn notice(&mut self, notice: Notice) {
         self.push(Event::Noticed { notice });
+    }
+
+    /// Records what a job has to tell beside its result.
+    pub(super) fn told(&mut self, leftovers: &[(Leftover, Notice)], notices: &[Notice]) {
+        for (leftover, notice) in leftovers.iter().cloned() {
+            self.push(Event::Iteration(IterationEvent::LeftoverFound { leftover, notice }));
+        }
+        notices.iter().for_each(|notice| self.notice(notice.clone()));
     }
 
     /// Records changes of the plan. The whole plan is recorded only if the list of changes would be about as large.

@@ -1,7 +1,7 @@
 //! Feedback to the agent about the previous session, for the next prompt.
 
 use crate::{
-    event::{BreakerCause, BreakerState, CancelReason, Findings, Missing, Notice, Problem, ProblemClass, ProblemKind},
+    event::{BreakerCause, BreakerState, CancelReason, Findings, Missing, Problem, ProblemClass, ProblemKind},
     limits::LimitScope,
     run::Breaker,
 };
@@ -69,7 +69,7 @@ pub enum Feedback {
     },
     /// A state that the session left.
     Found {
-        notice: Box<Notice>,
+        text: String,
     },
     /// The loop makes no progress.
     Stuck {

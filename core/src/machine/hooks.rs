@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use crate::{
     event::{
-        BackgroundEnd, BackgroundResult, Breakdown, Event, Hook, HookEvent, Notice, StopReason, StopRequest, TaskEvent,
-        Text,
+        BackgroundEnd, BackgroundResult, Breakdown, Event, Hook, HookEvent, StopReason, StopRequest, TaskEvent, Text,
     },
+    notices,
     run::{Phase, RunningHook},
 };
 
@@ -145,7 +145,7 @@ pub(super) fn ended(decision: &mut StepDecision, number: u32, result: &Backgroun
         };
         return decision.stop(StopReason::Broken { why });
     }
-    tell_failure(decision, running, result.clone());
+    tell_failure(decision, &running, result);
 }
 
 fn push_end(decision: &mut StepDecision, running: &RunningHook, result: &BackgroundResult) {
@@ -158,12 +158,8 @@ fn push_end(decision: &mut StepDecision, running: &RunningHook, result: &Backgro
     }));
 }
 
-fn tell_failure(decision: &mut StepDecision, running: RunningHook, result: BackgroundResult) {
-    decision.notice(Notice::HookFailed {
-        hook: running.hook,
-        task: running.task,
-        result: Box::new(result),
-    });
+fn tell_failure(decision: &mut StepDecision, running: &RunningHook, result: &BackgroundResult) {
+    decision.notice(notices::hook_failed(running.hook, running.task.as_deref(), result));
 }
 
 /// Records the loss of the hooks of a killed ralph.
@@ -177,6 +173,6 @@ pub(super) fn lost(decision: &mut StepDecision) {
             tail: "".into(),
         };
         push_end(decision, &running, &result);
-        tell_failure(decision, running, result);
+        tell_failure(decision, &running, &result);
     }
 }

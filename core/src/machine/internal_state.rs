@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::{
     event::{
         AgentCall, AgentEvent, AgentSignal, CancelReason, Checkpoint, Claim, ClaimEvent, Event, GateEvent, Hook,
-        HookEvent, IterationEvent, Notice, Outcome, Problem, ProblemKind, Role, RunEvent, SessionId, SessionMode,
+        HookEvent, IterationEvent, Outcome, PlanEvent, Problem, ProblemKind, Role, RunEvent, SessionId, SessionMode,
         SteeringEvent, SteeringId, TaskEvent, WorkerEvent,
     },
     run::{Phase, RunView},
@@ -134,9 +134,9 @@ impl InternalState {
                     self.session = None;
                 }
             }
-            Event::Noticed { notice } if notice.is_for_agent() => {
-                let notice = Box::new(notice.clone());
-                self.feedback.push(Feedback::Found { notice });
+            Event::Iteration(IterationEvent::LeftoverFound { notice, .. }) => {
+                let text = notice.text.to_string();
+                self.feedback.push(Feedback::Found { text });
             }
             Event::Worker(WorkerEvent::Changed { .. }) => self.worker_chosen_after = Some(view.iterations.number),
             Event::Task(TaskEvent::Blocked { task, question, .. }) => {
@@ -228,9 +228,7 @@ impl InternalState {
                 };
             }
             Event::Agent(AgentEvent::Called { call, .. }) => self.take_call(call),
-            Event::Noticed {
-                notice: Notice::PlanUnreadable { why },
-            } => {
+            Event::Plan(PlanEvent::NotRead { why }) => {
                 self.feedback.push(Feedback::PlanUnreadable { why: why.to_string() });
                 let now = view.iterations.number;
                 let since = self.unreadable.filter(|(_, latest)| latest + 1 >= now);
@@ -248,13 +246,23 @@ impl InternalState {
             Event::Run(
                 RunEvent::JournalOpened { .. }
                 | RunEvent::Reopened { .. }
+                | RunEvent::TreePrepared { .. }
+                | RunEvent::LimitNeared { .. }
                 | RunEvent::LimitsChanged { .. }
+                | RunEvent::CommandRefused { .. }
                 | RunEvent::StopRequested { .. }
                 | RunEvent::StopWithdrawn
                 | RunEvent::Stopped { .. },
             )
+            | Event::Plan(
+                PlanEvent::Read { .. }
+                | PlanEvent::LinesUnread { .. }
+                | PlanEvent::Changed { .. }
+                | PlanEvent::Edited { .. },
+            )
             | Event::Task(TaskEvent::SetAside { .. })
             | Event::Iteration(IterationEvent::PreparationStarted { .. } | IterationEvent::CancelRequested { .. })
+            | Event::Agent(AgentEvent::FoundIdle { .. } | AgentEvent::FoundActive)
             | Event::Worker(WorkerEvent::AdapterLimited { .. } | WorkerEvent::LiveChannelGivenUp { .. })
             | Event::Claim(ClaimEvent::Made { .. } | ClaimEvent::Denied { .. } | ClaimEvent::Judged { .. })
             | Event::Gate(
@@ -265,7 +273,6 @@ impl InternalState {
             )
             | Event::Steering(SteeringEvent::Queued { .. })
             | Event::Time(_)
-            | Event::Plan(_)
             | Event::Review(_)
             | Event::Ask(_)
             | Event::Comment(_)

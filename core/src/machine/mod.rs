@@ -111,9 +111,9 @@ use std::path::PathBuf;
 
 use crate::event::{
     AgentCall, AgentSignal, AgentStatus, BackgroundCommand, BackgroundProgress, BackgroundResult, Changes, Checkpoint,
-    Claim, CommentAnswer, CommentPlace, Day, Elsewhere, GoalResult, IterationCommit, LostRepository, LowDisk, Notice,
-    PermissionRequest, PlacedComment, PlanSnapshot, Question, RequestedBy, Requester, ReviewAnswer, Ruling, Settings,
-    Spent, SteeringId, TestsChange, Trial, TriedMutant, UnreadLines, UserCommand, WindowSample,
+    Claim, CommentAnswer, CommentPlace, Day, Elsewhere, GoalResult, IterationCommit, Leftover, LostRepository, LowDisk,
+    Notice, PermissionRequest, PlacedComment, PlanSnapshot, Question, RequestedBy, Requester, ReviewAnswer, Ruling,
+    Settings, Spent, SteeringId, TestsChange, Trial, TriedMutant, UnreadLines, UserCommand, WindowSample,
 };
 
 /// An input of the machine. The time of its arrival is passed separately.
@@ -303,6 +303,7 @@ pub struct Preparation {
     pub live_steering: bool,
     /// The newest reports of the windows of the adapter's account.
     pub windows: Vec<WindowSample>,
+    pub leftovers: Vec<(Leftover, Notice)>,
     pub notices: Vec<Notice>,
 }
 
@@ -368,6 +369,7 @@ pub struct Settlement {
     pub comments: Vec<PlacedComment>,
     /// The places that a reviewer's findings name, with the findings.
     pub findings: Vec<(CommentPlace, String)>,
+    pub leftovers: Vec<(Leftover, Notice)>,
     pub notices: Vec<Notice>,
     /// Evenly distributed in 0..1; spreads retries.
     pub random: f64,
@@ -397,6 +399,7 @@ impl Settlement {
             tests: None,
             comments: Vec::new(),
             findings: Vec::new(),
+            leftovers: Vec::new(),
             notices: Vec::new(),
             random,
         }

@@ -1,9 +1,12 @@
 //! The end of a review: the author continues with the same work, or the run goes on as it would have without the
 //! review.
 
-use crate::event::{
-    CancelReason, Checkpoint, Event, IterationEvent, Notice, Outcome, ProblemKind, ReviewAnswer, ReviewEvent,
-    ReviewResult, Role, WorkerEvent,
+use crate::{
+    event::{
+        CancelReason, Checkpoint, Event, IterationEvent, Outcome, PlanEvent, ProblemKind, ReviewAnswer, ReviewEvent,
+        ReviewResult, Role, WorkerEvent,
+    },
+    notices,
 };
 
 use super::{
@@ -19,14 +22,12 @@ use super::{
 ///
 /// A reviewer's claims and ticks do not count: the plan is restored, except for changes by the user.
 pub(super) fn settled(decision: &mut StepDecision, now_ms: u64, iteration: u32, outcome: &Outcome, found: &Settlement) {
-    for notice in &found.notices {
-        decision.notice(notice.clone());
-    }
+    decision.told(&found.leftovers, &found.notices);
     match &found.plan {
         Ok(plan) => decision.plan_read(plan),
-        Err(why) => decision.notice(Notice::PlanUnreadable {
+        Err(why) => decision.push(Event::Plan(PlanEvent::NotRead {
             why: why.clone().into(),
-        }),
+        })),
     }
     decision.push(Event::Iteration(IterationEvent::Settled {
         iteration,
@@ -161,7 +162,7 @@ fn give_up_reviewer(decision: &mut StepDecision) {
     let reviews = decision.state.internal.reviews.failures;
     if review::is_given_up(&decision.state) {
         let adapter = decision.state.view.adapter.clone();
-        decision.notice(Notice::ReviewerGivenUp { adapter, reviews });
+        decision.notice(notices::reviewer_given_up(&adapter, reviews));
     }
 }
 

@@ -2,8 +2,8 @@
 
 use crate::{
     event::{
-        AgentSignal, Checkpoint, Event, Exit, Notice, Outcome, PlanSnapshot, Problem, RequestedBy, Settings,
-        StopReason, StopRequest, UserCommand,
+        AgentSignal, Checkpoint, Event, Exit, Outcome, PlanSnapshot, Problem, RequestedBy, Settings, StopReason,
+        StopRequest, UserCommand,
     },
     run::Phase,
 };
@@ -254,13 +254,10 @@ pub(super) fn files(tree: &str, head: &str) -> Option<Checkpoint> {
     })
 }
 
-/// The notices among `events`.
-pub(super) fn notices(events: &[Event]) -> Vec<&Notice> {
-    let notices = events.iter().filter_map(|event| match event {
-        Event::Noticed { notice } => Some(notice),
-        _ => None,
-    });
-    notices.collect()
+/// The sentences of the notices among `events`.
+pub(super) fn notices(events: &[Event]) -> Vec<String> {
+    let notices = events.iter().filter_map(Event::notice);
+    notices.map(|notice| notice.text.to_string()).collect()
 }
 
 /// Whether the agent's process was asked to end.

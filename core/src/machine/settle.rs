@@ -8,6 +8,7 @@ use crate::{
         StopRequest, TaskEvent, TimeEvent, Wait, WaitCause, WorkerEvent,
     },
     limits::{LimitScope, day_limit_reached, run_limit_reached},
+    notices,
     run::{Observation, Phase, StopAsked, tests_question},
 };
 
@@ -27,9 +28,7 @@ const BLOCKS: usize = 3;
 
 /// Records the settlement and decides what follows.
 pub(super) fn settled(decision: &mut StepDecision, now_ms: u64, iteration: u32, outcome: &Outcome, found: &Settlement) {
-    for notice in &found.notices {
-        decision.notice(notice.clone());
-    }
+    decision.told(&found.leftovers, &found.notices);
     let task = decision
         .state
         .view
@@ -290,7 +289,7 @@ fn record(decision: &mut StepDecision, iteration: u32, found: &Verification) -> 
 }
 
 fn unreadable(decision: &mut StepDecision, why: &str) {
-    decision.notice(Notice::PlanUnreadable { why: why.into() });
+    decision.push(Event::Plan(PlanEvent::NotRead { why: why.into() }));
 }
 
 /// Goes on although the plan cannot be read. The plan of before is known, so the agent is told and tries again.
@@ -340,7 +339,7 @@ fn conclude(decision: &mut StepDecision, now_ms: u64, iteration: u32, outcome: &
             let Some(message) = undelivered(&decision.state) else {
                 return done(decision, now_ms, outcome, proof);
             };
-            decision.notice(Notice::MessageOutstanding { message });
+            decision.notice(notices::message_outstanding(message));
             return next(decision, now_ms);
         }
         gate::Verdict::Refused(refused) => {
@@ -414,8 +413,7 @@ fn done(decision: &mut StepDecision, now_ms: u64, outcome: &Outcome, proof: Proo
 fn is_obstructed(decision: &mut StepDecision, now_ms: u64) -> bool {
     let why = review::obstacle(&decision.state, now_ms);
     if let (Some(why), Some(review)) = (why, &decision.state.view.settings.review) {
-        let adapter = review.by.adapter.clone();
-        decision.notice(Notice::ReviewOmitted { adapter, why });
+        decision.notice(notices::review_omitted(&review.by.adapter, why));
     }
     why.is_some()
 }
@@ -527,8 +525,8 @@ fn without_live_channel(decision: &mut StepDecision, now_ms: u64, problem: &Prob
 /// Why the session cannot be continued after such a failure; `None` if it can.
 fn loses_session(kind: ProblemKind) -> Option<Notice> {
     match kind {
-        ProblemKind::SessionLost => Some(Notice::SessionLost),
-        ProblemKind::ContextOverflow => Some(Notice::SessionTooLong),
+        ProblemKind::SessionLost => Some(notices::session_lost()),
+        ProblemKind::ContextOverflow => Some(notices::session_too_long()),
         _ => None,
     }
 }
@@ -634,9 +632,7 @@ fn announce_stand_in(decision: &mut StepDecision, adapter: &str) {
     let for_a_limit =
         view.limited.contains_key(adapter) || adapter != policy::requested_worker(&decision.state).adapter;
     if was_another && for_a_limit {
-        decision.notice(Notice::AdapterSwitched {
-            adapter: adapter.to_owned(),
-        });
+        decision.notice(notices::adapter_switched(adapter));
     }
 }
 

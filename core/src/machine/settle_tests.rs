@@ -3,9 +3,9 @@
 use crate::{
     event::{
         AgentSignal, Answer, AnswerPlace, AskEvent, Claim, ClaimEvent, ConfirmedBy, Day, DayLimits, Event, GateEvent,
-        Goal, GuardedChange, GuardedChangeKind, IterationCommit, IterationEvent, LimitKind, Limits, Missing, Notice,
-        Outcome, PlanEvent, Problem, ProblemKind, Settings, StopReason, StopRequest, TaskEvent, TestsChange, Usage,
-        UserCommand, Wait, WorkerEvent,
+        Goal, GuardedChange, GuardedChangeKind, IterationCommit, IterationEvent, LimitKind, Limits, Missing, Outcome,
+        PlanEvent, Problem, ProblemKind, Settings, StopReason, StopRequest, TaskEvent, TestsChange, Usage, UserCommand,
+        Wait, WorkerEvent,
     },
     run::{Phase, tests_question},
 };
@@ -51,12 +51,11 @@ fn refusals(events: &[Event]) -> Vec<Missing> {
     refusals.flatten().collect()
 }
 
-fn switches(events: &[Event]) -> Vec<&str> {
-    let switches = notices(events).into_iter().filter_map(|notice| match notice {
-        Notice::AdapterSwitched { adapter } => Some(adapter.as_str()),
-        _ => None,
-    });
-    switches.collect()
+fn switches(events: &[Event]) -> Vec<String> {
+    let switches = notices(events).into_iter();
+    switches
+        .filter_map(|text| Some(text.strip_prefix("continuing with ")?.to_owned()))
+        .collect()
 }
 
 fn is_adapter_limited(event: &Event) -> bool {

@@ -5,10 +5,11 @@
 
 use crate::{
     event::{
-        Breakdown, CancelReason, Day, Event, IterationEvent, LimitKind, Notice, Outcome, OwnWork, PausedBy, PlanChange,
+        Breakdown, CancelReason, Day, Event, IterationEvent, LimitKind, Outcome, OwnWork, PausedBy, PlanChange,
         PlanEvent, Proof, Role, RunEvent, SteeringKind, StopReason, TimeEvent, Wait, WaitCause, WaitEnd, Worker,
     },
     limits::run_limit_reached,
+    notices,
     run::{Message, Phase},
 };
 
@@ -79,7 +80,7 @@ fn decide(decision: &mut StepDecision, now_ms: u64, input: &Input) {
                 settings: settings.clone(),
             }));
             if goals_differ {
-                decision.notice(Notice::GoalsChanged);
+                decision.notice(notices::goals_changed());
             }
             record_day(decision, *day);
             background::lost(decision, now_ms);
@@ -226,7 +227,7 @@ fn begin(decision: &mut StepDecision, now_ms: u64, start: &Start) {
     }));
     record_day(decision, start.day);
     if start.pause_file {
-        decision.notice(Notice::StartsPaused);
+        decision.notice(notices::starts_paused());
         decision.push(Event::Time(TimeEvent::Paused { by: PausedBy::File }));
     }
     settle::next(decision, now_ms);
@@ -305,9 +306,7 @@ fn prepared(decision: &mut StepDecision, now_ms: u64, iteration: u32, result: &R
             return decision.stop(StopReason::Broken { why });
         }
     };
-    for notice in &found.notices {
-        decision.notice(notice.clone());
-    }
+    decision.told(&found.leftovers, &found.notices);
     decision.plan_read(&found.plan);
     decision.lines_unread(found.unread.as_ref());
     let role = decision.state.view.role;
@@ -317,7 +316,7 @@ fn prepared(decision: &mut StepDecision, now_ms: u64, iteration: u32, result: &R
         && !decision.state.internal.looked
         && !asked_for
     {
-        decision.notice(Notice::NothingToDo);
+        decision.notice(notices::nothing_to_do());
         if gate::goals_due(&decision.state).next().is_none() {
             return decision.stop(gate::done(&decision.state, Proof::Nothing));
         }
@@ -416,21 +415,16 @@ fn announce_worker(decision: &mut StepDecision, worker: &Worker) {
         .latest_work()
         .is_none_or(|latest| latest.task.as_ref() != task.map(|task| &task.text));
     let asks = task.is_some_and(|task| task.settings.names_worker());
-    let Worker { adapter, model } = worker.clone();
     if *worker != policy::requested_worker(&decision.state) {
         return;
     }
     if is_new && asks {
-        return decision.notice(Notice::TaskAsksFor { adapter, model });
+        return decision.notice(notices::task_asks_for(worker));
     }
     if let Some(attempts) = escalation_due(&decision.state, task.map(|task| task.text.as_str()))
         && policy::takes_over(&decision.state)
     {
-        decision.notice(Notice::TaskHandedOn {
-            adapter,
-            model,
-            attempts,
-        });
+        decision.notice(notices::task_handed_on(worker, attempts));
     }
 }
 
@@ -456,7 +450,7 @@ fn timer_fired(decision: &mut StepDecision, now_ms: u64, timer: Timer) {
         TimerKind::Idle | TimerKind::TimeWarning => {}
         TimerKind::Lingering => {
             if lingers(&decision.state, &timer) {
-                decision.notice(Notice::AgentLingers);
+                decision.notice(notices::agent_lingers());
             }
         }
         TimerKind::WaitOver => {

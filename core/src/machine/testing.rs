@@ -30,6 +30,7 @@ pub(super) fn preparation(plan: PlanSnapshot) -> Preparation {
         delivered: Vec::new(),
         live_steering: false,
         windows: Vec::new(),
+        leftovers: Vec::new(),
         notices: Vec::new(),
     }
 }

@@ -2,10 +2,11 @@
 
 use crate::{
     event::{
-        AnsweredAsk, BreakerCause, BreakerState, CancelReason, Delivery, Event, IterationEvent, Notice, PausedBy,
-        RequestedBy, RunEvent, SteeringEvent, SteeringId, SteeringKind, StopRequest, TaskEvent, TimeEvent, UserCommand,
-        Wait, WaitEnd, WorkerEvent,
+        AnsweredAsk, BreakerCause, BreakerState, CancelReason, Delivery, Event, IterationEvent, PausedBy, RequestedBy,
+        RunEvent, SteeringEvent, SteeringId, SteeringKind, StopRequest, TaskEvent, TimeEvent, UserCommand, Wait,
+        WaitEnd, WorkerEvent,
     },
+    notices,
     run::{Breaker, Message, Phase, RunView},
 };
 
@@ -238,7 +239,7 @@ pub(super) fn pause_file(decision: &mut StepDecision, now_ms: u64, present: bool
     if present {
         decision.push(Event::Time(TimeEvent::Paused { by: PausedBy::File }));
         if decision.state.view.phase.session().is_some() {
-            decision.notice(Notice::PauseDuringSession);
+            decision.notice(notices::pause_during_session());
         }
         return;
     }

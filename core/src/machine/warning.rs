@@ -1,8 +1,9 @@
 //! Tells the user, once for each limit, that the share `warn_at` of it is used.
 
 use crate::{
-    event::{LimitKind, Notice, Text},
+    event::{Event, LimitKind, RunEvent, Text},
     limits::{LimitScope, by_precedence, consumption_at, limits_now},
+    notices,
     run::{Phase, RunView},
 };
 
@@ -28,7 +29,8 @@ pub(super) fn announce(decision: &mut StepDecision, now_ms: u64) {
         // The share is below 1.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let percent = (share * 100.0) as u8;
-        decision.notice(Notice::LimitNear { limit, task, percent });
+        let notice = notices::limit_near(limit, task.as_deref(), percent);
+        decision.push(Event::Run(RunEvent::LimitNeared { limit, task, notice }));
     }
 }
 
@@ -67,8 +69,8 @@ mod tests {
     use super::*;
     use crate::{
         event::{
-            AgentSignal, Day, DayLimits, Event, Limits, NewLimits, PlanSnapshot, RequestedBy, Settings, TaskLimits,
-            Usage, UserCommand,
+            AgentSignal, Day, DayLimits, Limits, NewLimits, PlanSnapshot, RequestedBy, Settings, TaskLimits, Usage,
+            UserCommand,
         },
         machine::{Input, Settlement, Start, Step, Timer, TimerKind, step, testing},
     };
@@ -112,9 +114,10 @@ mod tests {
             let Step { state, events, .. } = step(std::mem::take(&mut self.state), self.now_ms, input);
             self.state = state;
             let near = events.into_iter().filter_map(|event| match event {
-                Event::Noticed {
-                    notice: Notice::LimitNear { limit, task, percent },
-                } => Some((limit, task.map(String::from), percent)),
+                Event::Run(RunEvent::LimitNeared { limit, task, notice }) => {
+                    let (percent, _) = notice.text.split_once('%').expect("a share");
+                    Some((limit, task.map(String::from), percent.parse().expect("a number")))
+                }
                 _ => None,
             });
             near.collect()

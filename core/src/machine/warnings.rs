@@ -1,7 +1,7 @@
 //! The limits that the user was told of. A limit that is raised, and one of a new day, is told of again.
 
 use crate::{
-    event::{Event, LimitKind, Limits, NewLimits, Notice, RunEvent, Text, TimeEvent, Wait, WaitEnd},
+    event::{Event, LimitKind, Limits, NewLimits, RunEvent, Text, TimeEvent, Wait, WaitEnd},
     limits::LimitScope,
     run::{Phase, RunView},
 };
@@ -19,9 +19,7 @@ impl Warnings {
     /// Applies an event; `view` is the state before it.
     pub(super) fn apply(&mut self, view: &RunView, event: &Event) {
         match event {
-            Event::Noticed {
-                notice: Notice::LimitNear { limit, task, .. },
-            } => self.0.push((*limit, task.clone())),
+            Event::Run(RunEvent::LimitNeared { limit, task, .. }) => self.0.push((*limit, task.clone())),
             // The limits may be others.
             Event::Run(RunEvent::Resumed { .. }) => self.0.clear(),
             Event::Run(RunEvent::LimitsChanged { limits }) => self.0.retain(|(limit, _)| !changes(limits, *limit)),

@@ -64,11 +64,11 @@ impl Incidents {
                 iteration: *iteration,
                 text: text.clone(),
             }),
-            Event::Noticed { notice } => self.notices.push(Noticed {
-                at_ms,
-                notice: notice.clone(),
-            }),
-            _ => {}
+            event => {
+                if let Some(notice) = event.notice() {
+                    self.notices.push(Noticed { at_ms, notice });
+                }
+            }
         }
     }
 }

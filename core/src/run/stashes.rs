@@ -1,15 +1,16 @@
 //! The stashes that were made in the run and are still there.
 
-use crate::event::{Event, Notice, StashEntry};
+use crate::event::{Event, IterationEvent, Leftover, StashEntry};
 
 /// Most stashes that are named.
 const MOST: usize = 10;
 
 /// Applies an event.
 pub(super) fn apply(stashes: &mut Vec<StashEntry>, event: &Event) {
-    if let Event::Noticed {
-        notice: Notice::StashesChanged { made, gone, .. },
-    } = event
+    if let Event::Iteration(IterationEvent::LeftoverFound {
+        leftover: Leftover::Stashes { made, gone },
+        ..
+    }) = event
     {
         stashes.retain(|stash| !gone.contains(stash));
         stashes.extend(made.iter().cloned());

@@ -2,10 +2,10 @@ use super::*;
 use crate::event::{
     AgentEvent, AgentSignal, AskEvent, BreakerCause, BreakerState, CancelReason, Changes, Checkpoint, Claim,
     ClaimEvent, ConfidencePart, ConfirmedBy, Day, Delivery, Denial, Elsewhere, Event, Evidence, Exit, Flaky, GateEvent,
-    Goal, GoalFailure, GoalResult, Hint, IterationCommit, IterationEvent, Level, Missing, Notice, Outcome, PausedBy,
+    Goal, GoalFailure, GoalResult, Hint, IterationCommit, IterationEvent, Missing, Notice, Outcome, PausedBy,
     PlanChange, PlanEvent, PlanSnapshot, PlanTask, Problem, ProblemKind, Proof, Record, RequestedBy, Role, RunEvent,
-    RunId, SessionId, Settings, Spent, SteeringEvent, SteeringId, SteeringKind, StopReason, StopRequest, TaskEvent,
-    TestCounts, TestsChange, TimeEvent, Totals, Trial, Usage, Wait, WaitCause, WaitEnd, WorkerEvent,
+    RunId, SandboxState, SessionId, Settings, Spent, SteeringEvent, SteeringId, SteeringKind, StopReason, StopRequest,
+    TaskEvent, TestCounts, TestsChange, TimeEvent, Totals, Trial, Usage, Wait, WaitCause, WaitEnd, WorkerEvent,
 };
 use crate::testing::{Dice, goal_checked, iteration_started, through_json, through_snapshots};
 
@@ -238,9 +238,9 @@ impl Chaos {
                 gap_ms: i64::try_from(self.below(20_000)).unwrap() - 10_000,
             }),
             4 => Event::Noticed {
-                notice: Notice::Text {
-                    level: self.any(&[Level::Info, Level::Warning]),
-                    text: self.text(),
+                notice: match self.coin() {
+                    true => Notice::info("any", self.text::<String>()),
+                    false => Notice::warning("any", self.text::<String>()),
                 },
             },
             5 if self.coin() => Event::Plan(PlanEvent::Changed {
@@ -485,7 +485,7 @@ fn iteration_of_a_long_run(number: u32) -> [Event; 4] {
             output_bytes: 1,
         }),
         Event::Noticed {
-            notice: Notice::warning("something".repeat(100)),
+            notice: Notice::warning("long", "something".repeat(100)),
         },
     ]
 }
@@ -586,30 +586,20 @@ fn a_task_that_comes_back_keeps_its_work_and_is_open_once_the_user_has_answered(
 }
 
 #[test]
-fn one_unconfined_agent_makes_the_run_unconfined_until_it_is_resumed() {
-    let noticed = |notice| Event::Noticed { notice };
-    let resumed = Event::Run(RunEvent::Resumed {
-        pid: 1,
-        ralph: String::new(),
-        settings: Box::default(),
-    });
-    let mut view = RunView::default();
-    for (event, expected) in [
-        (noticed(Notice::SandboxOn { abi: 7, hidden: 1 }), Some(SandboxState::On)),
-        (
-            noticed(Notice::AgentUnconfined {
-                adapter: "x".to_owned(),
+fn the_settings_of_a_start_and_of_a_resume_tell_the_sandbox() {
+    let resumed = |sandbox| {
+        Event::Run(RunEvent::Resumed {
+            pid: 1,
+            ralph: String::new(),
+            settings: Box::new(Settings {
+                sandbox,
+                ..Settings::default()
             }),
-            Some(SandboxState::Unconfined),
-        ),
-        (
-            noticed(Notice::SandboxOn { abi: 7, hidden: 1 }),
-            Some(SandboxState::Unconfined),
-        ),
-        (resumed, None),
-        (noticed(Notice::SandboxOff), Some(SandboxState::Unconfined)),
-    ] {
-        view.apply_event(1, &event);
-        assert_eq!(view.sandbox, expected, "{event:?}");
+        })
+    };
+    let mut view = RunView::default();
+    for sandbox in [Some(SandboxState::On), Some(SandboxState::Unconfined), None] {
+        view.apply_event(1, &resumed(sandbox));
+        assert_eq!(view.sandbox, sandbox);
     }
 }

@@ -4,16 +4,16 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use super::{
     Background, Block, Breaker, Calls, ChangedTests, Clock, Comments, Delivered, EditChecks, End, GoalState,
-    GoalStatus, HookRuns, Incidents, Iterations, Message, Observation, OpenAsk, Permissions, Phase, SandboxState,
-    Shared, Spending, StopAsked, Task, Tool, Work, head, stashes,
+    GoalStatus, HookRuns, Incidents, Iterations, Message, Observation, OpenAsk, Permissions, Phase, Shared, Spending,
+    StopAsked, Task, Tool, Work, head, stashes,
     task::{failed_tests, tasks},
     tool,
 };
 use crate::event::{
     AgentEvent, AgentSignal, Ask, Changes, ChannelKind, ClaimEvent, Event, GateEvent, Goal, GoalResult, HeadPlace,
-    Hint, IterationEvent, KnownFailures, LimitKind, Notice, Outcome, PausedBy, PermissionMode, PlanEvent, PlanSnapshot,
-    PlanTask, PreparedTree, Proof, Record, Role, RunEvent, RunId, Settings, StashEntry, SteeringEvent, SteeringId,
-    StopReason, TaskEvent, TimeEvent, Totals, UnreadLines, Usage, Wait, WaitEnd, WorkerEvent,
+    Hint, IterationEvent, KnownFailures, LimitKind, Outcome, PausedBy, PermissionMode, PlanEvent, PlanSnapshot,
+    PlanTask, PreparedTree, Proof, Record, Role, RunEvent, RunId, SandboxState, Settings, StashEntry, SteeringEvent,
+    SteeringId, StopReason, TaskEvent, TimeEvent, Totals, UnreadLines, Usage, Wait, WaitEnd, WorkerEvent,
 };
 use crate::json::{ReadJson, WriteJson};
 
@@ -126,12 +126,6 @@ impl RunView {
     /// As [`RunView::apply`], for an event that is not in a journal yet.
     pub fn apply_event(&mut self, at_ms: u64, event: &Event) {
         self.follow_clock(at_ms, event);
-        if let Event::Noticed {
-            notice: Notice::TreePrepared { tree },
-        } = event
-        {
-            self.tree = Some(tree.clone());
-        }
         self.head = head::after(self.head.take(), event);
         stashes::apply(&mut self.stashes, event);
         self.records += 1;
@@ -146,7 +140,6 @@ impl RunView {
         self.edit_checks.apply(event);
         self.background.apply(at_ms, event);
         self.hooks.apply(event);
-        self.sandbox = SandboxState::after(self.sandbox, event);
         match event {
             Event::Run(RunEvent::JournalOpened { run, .. }) => {
                 self.run = Some(run.clone());
@@ -192,6 +185,7 @@ impl RunView {
                 self.count_done();
             }
             Event::Plan(PlanEvent::LinesUnread { unread }) => self.unread = unread.clone(),
+            Event::Run(RunEvent::TreePrepared { tree }) => self.tree = Some(tree.clone()),
             Event::Iteration(IterationEvent::PreparationStarted {
                 iteration,
                 adapter,
@@ -339,8 +333,16 @@ impl RunView {
             // Events of iterations, incidents and background tasks were applied above. A statement counts when it is
             // judged.
             Event::Time(TimeEvent::ClockMoved { .. } | TimeEvent::DayBegan { .. })
+            | Event::Run(RunEvent::LimitNeared { .. } | RunEvent::CommandRefused { .. })
+            | Event::Plan(PlanEvent::NotRead { .. })
             | Event::Task(TaskEvent::SetAside { .. })
-            | Event::Agent(AgentEvent::Stated { .. } | AgentEvent::Called { .. })
+            | Event::Iteration(IterationEvent::LeftoverFound { .. })
+            | Event::Agent(
+                AgentEvent::Stated { .. }
+                | AgentEvent::Called { .. }
+                | AgentEvent::FoundIdle { .. }
+                | AgentEvent::FoundActive,
+            )
             | Event::Claim(ClaimEvent::Made { .. } | ClaimEvent::Denied { .. } | ClaimEvent::Judged { .. })
             | Event::Gate(GateEvent::TrialMade { .. } | GateEvent::MutantsTried { .. })
             | Event::Ask(_)
@@ -412,6 +414,7 @@ impl RunView {
 
     fn go_by(&mut self, settings: &Settings) {
         self.settings = settings.clone().into();
+        self.sandbox = settings.sandbox;
         let goals = settings.goals.iter().map(|goal| {
             let before = self.goals.iter().find(|before| before.name == goal.name);
             // Goals that were running when ralph was killed are run again.

@@ -12,7 +12,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ralph_core::event::{Notice, RunBy};
+use ralph_core::event::Notice;
 use ralph_system::files;
 
 /// Most bytes of a file that are compared.
@@ -69,6 +69,17 @@ const GIT_SECTIONS: [&str; 1] = ["pager"];
 /// Attributes of a file that make git run a program.
 const ATTRIBUTES: [&str; 3] = ["filter=", "diff=", "merge="];
 
+/// The program that runs commands from a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RunBy {
+    Git,
+    Shell,
+    Editor,
+    Ralph,
+    /// ralph, if the user has trusted the project's settings.
+    Trust,
+}
+
 /// The watched files of a project, and their state at the last look.
 #[derive(Debug)]
 pub(super) struct Autorun {
@@ -114,10 +125,10 @@ impl Autorun {
         let changed = known.filter(|path| says(&now, path) != says(&seen, path));
         let mut changed: Vec<PathBuf> = changed.cloned().collect();
         let untold = changed.split_off(changed.len().min(TOLD));
-        let notice = |path: PathBuf| Notice::AutorunChanged {
-            by: now.get(&path).or(seen.get(&path)).map_or(RunBy::Git, |seen| seen.by),
-            gone: says(&now, &path).is_none(),
-            path: path.strip_prefix(&self.project).map(Path::to_owned).unwrap_or(path),
+        let notice = |path: PathBuf| {
+            let by = now.get(&path).or(seen.get(&path)).map_or(RunBy::Git, |seen| seen.by);
+            let shown = path.strip_prefix(&self.project).unwrap_or(&path);
+            changed_in_words(shown, by, says(&now, &path).is_none())
         };
         let notices = changed.into_iter().map(notice).collect();
         for path in untold {
@@ -240,6 +251,19 @@ fn is_program(line: &str) -> bool {
     GIT_KEYS.iter().any(|name| key.ends_with(name)) || value.trim().trim_start_matches('"').starts_with('!')
 }
 
+fn changed_in_words(path: &Path, by: RunBy, gone: bool) -> Notice {
+    let what = if gone { "was deleted" } else { "was changed" };
+    let then = match by {
+        RunBy::Git => "your next `git` here uses it",
+        RunBy::Shell => "a shell that you start here may run it",
+        RunBy::Editor => "your editor may run it when it opens the project",
+        RunBy::Ralph => "the next `ralph` here asks before it uses it",
+        RunBy::Trust => "it records which files you trust; if it was not you, `ralph trust --revoke`",
+    };
+    let path = path.display();
+    Notice::warning("autorun-changed", format!("{path} {what}: {then}")).with("path", path)
+}
+
 fn hash(said: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     said.hash(&mut hasher);
@@ -257,13 +281,8 @@ mod tests {
         fs::write(path, text).unwrap();
     }
 
-    fn noticed(autorun: &mut Autorun) -> Vec<(String, RunBy, bool)> {
-        let notices = autorun.changes().into_iter();
-        let noticed = notices.map(|notice| match notice {
-            Notice::AutorunChanged { path, by, gone } => (path.display().to_string(), by, gone),
-            other => panic!("{other:?}"),
-        });
-        noticed.collect()
+    fn told(name: &str, by: RunBy, gone: bool) -> Notice {
+        changed_in_words(Path::new(name), by, gone)
     }
 
     fn project() -> (tempfile::TempDir, Autorun) {
@@ -286,16 +305,16 @@ mod tests {
             let (dir, mut autorun) = project();
             let path = dir.path().join(name);
             write(&path, "a");
-            assert_eq!(noticed(&mut autorun), [(name.to_owned(), by, false)]);
-            assert_eq!(noticed(&mut autorun), []);
+            assert_eq!(autorun.changes(), [told(name, by, false)]);
+            assert_eq!(autorun.changes(), []);
             write(&path, "b");
-            assert_eq!(noticed(&mut autorun), [(name.to_owned(), by, false)]);
+            assert_eq!(autorun.changes(), [told(name, by, false)]);
             // Rewritten with the same content.
             fs::remove_file(&path).unwrap();
             write(&path, "b");
-            assert_eq!(noticed(&mut autorun), []);
+            assert_eq!(autorun.changes(), []);
             fs::remove_file(&path).unwrap();
-            assert_eq!(noticed(&mut autorun), [(name.to_owned(), by, true)]);
+            assert_eq!(autorun.changes(), [told(name, by, true)]);
         }
     }
 
@@ -305,12 +324,9 @@ mod tests {
         let hook = dir.path().join(".git/hooks/pre-commit");
         write(&hook, "#!/bin/sh\n");
         write(&dir.path().join(".git/hooks/pre-push.sample"), "#!/bin/sh\n");
-        assert_eq!(noticed(&mut autorun), []);
+        assert_eq!(autorun.changes(), []);
         fs::set_permissions(&hook, Permissions::from_mode(0o755)).unwrap();
-        assert_eq!(
-            noticed(&mut autorun),
-            [(".git/hooks/pre-commit".to_owned(), RunBy::Git, false)]
-        );
+        assert_eq!(autorun.changes(), [told(".git/hooks/pre-commit", RunBy::Git, false)]);
     }
 
     #[test]
@@ -321,7 +337,7 @@ mod tests {
             write(&hook, "#!/bin/sh\n");
             fs::set_permissions(&hook, Permissions::from_mode(0o755)).unwrap();
         }
-        let counts: Vec<usize> = (0..3).map(|_| noticed(&mut autorun).len()).collect();
+        let counts: Vec<usize> = (0..3).map(|_| autorun.changes().len()).collect();
         assert_eq!(counts, [TOLD, 2, 0]);
     }
 
@@ -331,7 +347,7 @@ mod tests {
         let (config, attributes) = (dir.path().join(".git/config"), dir.path().join(".gitattributes"));
         write(&config, "[user]\n\tname = x\n[branch \"main\"]\n\tremote = origin\n");
         write(&attributes, "*.sh eol=lf\n");
-        assert_eq!(noticed(&mut autorun), []);
+        assert_eq!(autorun.changes(), []);
         for line in [
             "\tfsmonitor = ./x",
             "[core]\n\thooksPath = x",
@@ -343,12 +359,9 @@ mod tests {
             "[remote \"x\"]\n\tuploadpack = x",
         ] {
             write(&config, line);
-            assert_eq!(noticed(&mut autorun).len(), 1, "{line}");
+            assert_eq!(autorun.changes().len(), 1, "{line}");
         }
         write(&attributes, "* filter=x\n");
-        assert_eq!(
-            noticed(&mut autorun),
-            [(".gitattributes".to_owned(), RunBy::Git, false)]
-        );
+        assert_eq!(autorun.changes(), [told(".gitattributes", RunBy::Git, false)]);
     }
 }

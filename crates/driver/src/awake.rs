@@ -105,7 +105,8 @@ impl WakeLock {
         };
         failed.map(|why| {
             self.state = LockState::Off;
-            Notice::NotKeptAwake { why: why.into() }
+            let text = format!("the machine may fall asleep in spite of `keepAwake`: {why}");
+            Notice::warning("not-kept-awake", text)
         })
     }
 

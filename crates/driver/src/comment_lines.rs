@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ralph_core::{
-    event::{Notice, RequestedBy, UserCommand},
+    event::{RequestedBy, UserCommand},
     machine::Input,
 };
 use ralph_state::control::{ClientRole, ControlRequest};
@@ -50,7 +50,7 @@ impl Driver {
             return Ok(());
         }
         match command.refusal() {
-            Some(refusal) => self.note(Notice::CommandRefused { refusal }),
+            Some(refusal) => self.refuse_command(refusal),
             None => self.advance(&Input::Command { command, by }).map(drop),
         }
     }

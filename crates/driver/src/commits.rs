@@ -134,7 +134,8 @@ impl IterationCommits {
             _ = write!(names, " and {} more", mixed.len() - MOST_NAMED);
         }
         let had = "had changes of your own before the run and the agent has changed more";
-        notices.push(Notice::warning(format!("Left uncommitted, as it {had}: {names}.")));
+        let text = format!("Left uncommitted, as it {had}: {names}.");
+        notices.push(Notice::warning("left-uncommitted", text));
         state.told.extend(mixed);
     }
 
@@ -146,7 +147,7 @@ impl IterationCommits {
 impl CommitState {
     fn tell(&mut self, text: String, notices: &mut Vec<Notice>) {
         if self.told.insert(text.clone()) {
-            notices.push(Notice::warning(text));
+            notices.push(Notice::warning("not-committed", text));
         }
     }
 }

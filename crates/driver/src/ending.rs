@@ -107,7 +107,8 @@ impl Driver {
             self.advance(&Input::PauseFile { present: true })?;
             return Ok(());
         }
-        self.note(Notice::PauseRefused)
+        let text = "the agent made `.ralph-pause`: removed, since only you pause a run";
+        self.note(Notice::warning("pause-refused", text))
     }
 
     /// Checks the pause file, which may have come or gone while nothing ran.

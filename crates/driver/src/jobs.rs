@@ -11,7 +11,7 @@ use std::{
 
 use ralph_core::{
     event::{
-        Checkpoint, Claim, Elsewhere, IterationCommit, List, LowDisk, Notice, PlanSnapshot, RestoreMoment, RunId,
+        Checkpoint, Claim, Elsewhere, IterationCommit, LIST_CAP, Leftover, LowDisk, Notice, PlanSnapshot, RunId,
         SteeringKind, TestsChange,
     },
     machine::{FoundTests, Preparation, Refusal, Settlement, Statement, Verification},
@@ -36,6 +36,7 @@ use ralph_system::{
     proc::{LeftProcesses, Supervisor},
 };
 use ralph_text::with_causes;
+use ralph_words::counted;
 
 use super::{
     after_work::{AfterWork, unseen},
@@ -100,9 +101,12 @@ impl JobContext {
         if let Some(low) = self.low_disk() {
             return Err(Refusal::Disk { low });
         }
-        let mut notices = Vec::new();
+        let (mut leftovers, mut notices) = (Vec::new(), Vec::new());
         if self.take_done_file(&mut notices) == DoneFile::Taken {
-            notices.push(Notice::StaleDoneFile);
+            notices.push(Notice::warning(
+                "stale-done-file",
+                "`.ralph-done` was there before the iteration began: it is removed and does not count as a claim",
+            ));
         }
         let is_first = job.plan.tasks.is_empty() && job.missing == 0;
         if is_first {
@@ -131,7 +135,7 @@ impl JobContext {
         self.files.create().map_err(|error| Refusal::State {
             why: with_causes(&error),
         })?;
-        let checkpoint = self.checkpoint_before(job, &mut notices);
+        let checkpoint = self.checkpoint_before(job, &mut leftovers, &mut notices);
         if checkpoint.is_none()
             && let Some(lost) = places::lost_before(self.repository.as_ref(), &job.known)
         {
@@ -159,10 +163,13 @@ impl JobContext {
                 });
             }
             // Without originals, no line is altered; that decides nothing.
-            Err(error) => notices.push(Notice::warning(format!(
-                "The tests cannot be kept as they are, so nothing is altered to try them: {}.",
-                with_causes(&error)
-            ))),
+            Err(error) => notices.push(Notice::warning(
+                "tests-not-kept",
+                format!(
+                    "The tests cannot be kept as they are, so nothing is altered to try them: {}.",
+                    with_causes(&error)
+                ),
+            )),
         }
         // Before the first iteration, only the user has written the plan.
         let plan_allows =
@@ -174,7 +181,7 @@ impl JobContext {
                 self.review_context().keep_plan(job.iteration);
                 self.render_review(job, review, checkpoint.as_ref())
             }
-            None => self.render(job, &plan, story_state.as_ref(), &notices),
+            None => self.render(job, &plan, story_state.as_ref(), &leftovers),
         };
         let path = self.files.prompt(job.iteration);
         create_anew(&path)
@@ -194,6 +201,7 @@ impl JobContext {
             },
             live_steering: job.live_steering,
             windows: job.account.as_ref().map(AccountFile::windows).unwrap_or_default(),
+            leftovers,
             notices,
         })
     }
@@ -222,9 +230,10 @@ impl JobContext {
     pub(super) fn settle(&self, job: &SettleJob) -> Settlement {
         let left = self.left.take();
         let ended = (!job.is_cancelled).then(|| places::processes_ended(left)).flatten();
-        let mut notices: Vec<Notice> = ended.into_iter().collect();
+        let mut notices = Vec::new();
+        let mut leftovers: Vec<(Leftover, Notice)> = ended.into_iter().collect();
         if let Some(repository) = &self.repository {
-            notices.extend(self.leavings().left(repository));
+            leftovers.extend(self.leavings().left(repository));
         }
         let mut claims = Vec::new();
         // Before the checkpoint: the file is a message to ralph, not a part of the work. If it was recorded and is
@@ -244,7 +253,7 @@ impl JobContext {
             changes,
             totals,
             nested,
-        } = self.checkpoint_after(job, &mut notices);
+        } = self.checkpoint_after(job, &mut leftovers, &mut notices);
         let known: Vec<&Checkpoint> = job.before.iter().chain(&job.so_far.first).collect();
         let lost = places::lost(self.repository.as_ref(), &known, checkpoint.as_ref(), changes);
         self.tell_mixed(job, checkpoint.as_ref(), &mut notices);
@@ -306,6 +315,7 @@ impl JobContext {
             tests,
             comments,
             findings,
+            leftovers,
             notices,
             random: random_share(),
         }
@@ -354,7 +364,10 @@ impl JobContext {
         }
         self.found_tests(job, why).unwrap_or_else(|error| {
             let why = with_causes(&error);
-            notices.push(Notice::warning(format!("Changed tests cannot be examined: {why}.")));
+            notices.push(Notice::warning(
+                "tests-not-examined",
+                format!("Changed tests cannot be examined: {why}."),
+            ));
             None
         })
     }
@@ -404,7 +417,7 @@ impl JobContext {
         job: &PrepareJob,
         plan: &PlanSnapshot,
         story_state: Option<&StoryState>,
-        found: &[Notice],
+        found: &[(Leftover, Notice)],
     ) -> RenderedPrompt {
         let context = PromptContext {
             plan: &self.shown_plan(),
@@ -520,20 +533,28 @@ impl JobContext {
         match fs::remove_file(&path) {
             Ok(()) => DoneFile::Taken,
             Err(error) => {
-                let why = error.to_string();
-                notices.push(Notice::DoneFileStuck { path, why: why.into() });
+                let path = path.display();
+                notices.push(Notice::warning(
+                    "done-file-stuck",
+                    format!("{path}: cannot be removed, so it does not count as a claim: {error}"),
+                ));
                 DoneFile::Stuck
             }
         }
     }
 
-    fn checkpoint_before(&self, job: &PrepareJob, notices: &mut Vec<Notice>) -> Option<Checkpoint> {
+    fn checkpoint_before(
+        &self,
+        job: &PrepareJob,
+        leftovers: &mut Vec<(Leftover, Notice)>,
+        notices: &mut Vec<Notice>,
+    ) -> Option<Checkpoint> {
         let repository = self.repository.as_ref()?;
         if let Some(untouched) = &job.untouched {
             repository.repeat(untouched, &self.run, job.iteration, Moment::Before);
             return Some(untouched.clone());
         }
-        self.checkpoint_since(job.iteration, Moment::Before, &[], notices)
+        self.checkpoint_since(job.iteration, Moment::Before, &[], leftovers, notices)
             .map(|(checkpoint, _)| checkpoint)
     }
 
@@ -541,17 +562,25 @@ impl JobContext {
     fn take_fingerprint(&self, notices: &mut Vec<Notice>) -> Option<bool> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let (is_new, blind) = seen.look(self.paths.project(), &self.paths.states());
-        notices.extend(blind.map(|error| Notice::ProgressUnknown {
-            why: with_causes(&error).into(),
+        notices.extend(blind.map(|error| {
+            let why = with_causes(&error);
+            let text = format!("only ticked tasks count as progress, not changes of files: {why}");
+            Notice::warning("progress-unknown", text)
         }));
         is_new
     }
 
     /// Makes the checkpoint and counts the changes of the iteration and of the run.
-    fn checkpoint_after(&self, job: &SettleJob, notices: &mut Vec<Notice>) -> AfterWork {
+    fn checkpoint_after(
+        &self,
+        job: &SettleJob,
+        leftovers: &mut Vec<(Leftover, Notice)>,
+        notices: &mut Vec<Notice>,
+    ) -> AfterWork {
         let mut since: Vec<&Checkpoint> = job.before.iter().chain(&job.so_far.first).collect();
         since.dedup();
-        let Some((checkpoint, counted)) = self.checkpoint_since(job.iteration, Moment::After, &since, notices) else {
+        let taken = self.checkpoint_since(job.iteration, Moment::After, &since, leftovers, notices);
+        let Some((checkpoint, counted)) = taken else {
             return AfterWork::default();
         };
         let changes = |from: &Option<Checkpoint>| {
@@ -567,6 +596,7 @@ impl JobContext {
         iteration: u32,
         moment: Moment,
         since: &[&Checkpoint],
+        leftovers: &mut Vec<(Leftover, Notice)>,
         notices: &mut Vec<Notice>,
     ) -> Option<(Checkpoint, Vec<CountedChanges>)> {
         let repository = self.repository.as_ref()?;
@@ -575,11 +605,13 @@ impl JobContext {
         self.supervisor.end_orphans();
         match taken {
             Ok((taken, counted)) => {
-                notices.extend(self.head().look(repository, &taken));
-                notices.extend(taken.notices.into_iter().map(Notice::warning));
+                leftovers.extend(self.head().look(repository, &taken));
+                let of_git = |text| Notice::warning("checkpoint", text);
+                notices.extend(taken.notices.into_iter().map(of_git));
                 let counted = counted.unwrap_or_else(|error| {
                     let why = with_causes(&error);
-                    notices.push(Notice::ChangesUncounted { why: why.into() });
+                    let text = format!("the changes cannot be counted: {why}");
+                    notices.push(Notice::warning("changes-uncounted", text));
                     Vec::new()
                 });
                 Some((taken.checkpoint, counted))
@@ -587,14 +619,11 @@ impl JobContext {
             Err(error) => {
                 let why = with_causes(&error);
                 let moment = match moment {
-                    Moment::Before => RestoreMoment::Before,
-                    Moment::After => RestoreMoment::After,
+                    Moment::Before => "before",
+                    Moment::After => "after",
                 };
-                notices.push(Notice::NoCheckpoint {
-                    iteration,
-                    moment,
-                    why: why.into(),
-                });
+                let text = format!("no checkpoint {moment} iteration {iteration}: {why}");
+                notices.push(Notice::warning("no-checkpoint", text));
                 None
             }
         }
@@ -662,13 +691,48 @@ fn marked(plan: &PlanSnapshot) -> Option<Notice> {
     let marks: BTreeSet<&str> = plan.tasks.iter().filter_map(|task| task.mark.as_deref()).collect();
     let tasks = plan.tasks.iter().filter(|task| task.mark.is_some()).count() as u64;
     let marks: Vec<String> = marks.into_iter().map(|mark| format!("`[{mark}]`")).collect();
-    let marks = marks.join(", ").into();
-    (tasks > 0).then_some(Notice::TasksMarked { tasks, marks })
+    let marks = marks.join(", ");
+    let tasks = (tasks > 0).then(|| counted(tasks, "task"))?;
+    let text = format!(
+        "{tasks} with a mark that is no tick ({marks}) taken as open; `{{skip}}` at the end of a task leaves it out"
+    );
+    Some(Notice::warning("tasks-marked", text))
 }
 
 /// Returns a notice of tasks removed while no agent worked. The user has removed them, but they never count as done.
 fn taken_out(before: &PlanSnapshot, now: &PlanSnapshot) -> Option<Notice> {
     let tasks = ralph_plan::diff(before, now).vanished;
-    let (tasks, more) = List::with_rest(tasks);
-    (!tasks.is_empty()).then_some(Notice::TasksRemoved { tasks, more })
+    let named = tasks.iter().take(LIST_CAP);
+    let named: Vec<String> = named.map(|task| format!("\"{task}\"")).collect();
+    let more = match tasks.len() - named.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let text = format!(
+        "removed from the plan since it was last read, presumably by you: {}{more}",
+        named.join(", ")
+    );
+    (!tasks.is_empty()).then(|| Notice::warning("tasks-removed", text))
+}
+
+#[cfg(test)]
+mod tests {
+    use ralph_core::event::PlanTask;
+
+    use super::*;
+
+    #[test]
+    fn tasks_that_were_removed_are_named_and_those_left_out_counted() {
+        let task = |number: usize| PlanTask {
+            text: format!("Task {number}"),
+            ..PlanTask::default()
+        };
+        let before = PlanSnapshot {
+            tasks: (1..=LIST_CAP + 3).map(task).collect(),
+        };
+        let notice = taken_out(&before, &PlanSnapshot::default()).expect("a notice");
+        assert!(notice.text.contains(": \"Task 1\", \"Task 2\", "), "{}", notice.text);
+        assert!(notice.text.ends_with(" and 3 more"), "{}", notice.text);
+        assert_eq!(taken_out(&before, &before), None);
+    }
 }

@@ -6,6 +6,7 @@ use ralph_core::{
 };
 use ralph_state::control::{ToolAnswer, ToolCall};
 use ralph_tools::language::{LanguageQuery, ServerNotice, SymbolPosition, SyntaxPattern, words};
+use ralph_words::short_duration;
 
 use super::{
     run::Driver,
@@ -149,16 +150,18 @@ fn question(call: ToolCall) -> Option<LanguageQuery> {
 
 pub(super) fn language_server_notice(news: ServerNotice) -> Notice {
     match news {
-        ServerNotice::Started { server, root, after_ms } => Notice::LanguageServerStarted { server, root, after_ms },
-        ServerNotice::Ended { server, why } => Notice::LanguageServerEnded {
-            server,
-            why: why.into(),
-            again: true,
-        },
-        ServerNotice::GaveUp { server, why } => Notice::LanguageServerEnded {
-            server,
-            why: why.into(),
-            again: false,
-        },
+        ServerNotice::Started { server, root, after_ms } => {
+            let (root, after) = (root.display(), short_duration(after_ms));
+            let text = format!("{server} runs for the agent in {root} (after {after})");
+            Notice::info("language-server-started", text)
+        }
+        ServerNotice::Ended { server, why } => Notice::warning(
+            "language-server-ended",
+            format!("{server} ended ({why}) and is restarted once"),
+        ),
+        ServerNotice::GaveUp { server, why } => Notice::warning(
+            "language-server-given-up",
+            format!("{server} does not run ({why}): it is not available to the agent in this run"),
+        ),
     }
 }

@@ -7,8 +7,8 @@ use std::{
 
 use ralph_core::{
     event::{
-        AskEvent, BreakerCause, BreakerState, Event, List, Notice, PlanSnapshot, Record, RequestedBy, RunEvent, RunId,
-        Settings, Spent, SteeringId, StopReason, StopRequest, UserCommand,
+        AskEvent, BreakerCause, BreakerState, Event, List, Notice, PlanSnapshot, PreparedTree, Record, RequestedBy,
+        RunEvent, RunId, Settings, Spent, SteeringId, StopReason, StopRequest, UserCommand,
     },
     machine::LoopState,
     run::{Breaker, RunView, is_message_left},
@@ -91,6 +91,8 @@ pub struct OpenRun {
     pub recovered: bool,
     /// Notices to record once the loop runs.
     pub(super) notices: Vec<Notice>,
+    /// The preparation of the work tree, if no run has told of it.
+    pub tree: Option<Box<PreparedTree>>,
     pub(super) earlier: EarlierUsage,
     /// The final state of the run before, if it has ended.
     ended: Option<LoopState>,
@@ -155,10 +157,14 @@ impl OpenRun {
             }
             other => {
                 if let Some(run) = other {
-                    notices.push(Notice::RunSuperseded {
-                        run: run.id.0.clone(),
-                        plan: run.state.view.settings.plan.clone(),
-                    });
+                    notices.push(Notice::warning(
+                        "run-superseded",
+                        format!(
+                            "run {} of {} was not finished: it is closed, and a new run starts",
+                            run.id,
+                            run.state.view.settings.plan.display()
+                        ),
+                    ));
                     supersede(run)?;
                 }
                 let (id, journal, first) = create(&paths)?;
@@ -186,6 +192,7 @@ impl OpenRun {
             next_seq,
             recovered,
             notices,
+            tree: None,
             earlier,
             ended,
             _helpers: helpers,
@@ -225,19 +232,24 @@ impl OpenRun {
     pub fn repository(&mut self, include: Vec<String>, supervisor: &Supervisor) -> Option<Repository> {
         match Repository::discover(self.paths.project(), &self.files.scratch(), supervisor) {
             Ok((repository, notices)) => {
-                self.notices.extend(notices.into_iter().map(Notice::warning));
+                let of_git = |text| Notice::warning("repository", text);
+                self.notices.extend(notices.into_iter().map(of_git));
                 // An agent that adds all files would commit them.
                 if let Err(error) = repository.exclude(&[PAUSE_FILE, DONE_FILE]) {
-                    self.notices.push(Notice::warning(format!(
-                        "Git does not ignore `{PAUSE_FILE}` and `{DONE_FILE}`, so agents may commit them: {}.",
-                        with_causes(&error)
-                    )));
+                    self.notices.push(Notice::warning(
+                        "files-not-ignored",
+                        format!(
+                            "Git does not ignore `{PAUSE_FILE}` and `{DONE_FILE}`, so agents may commit them: {}.",
+                            with_causes(&error)
+                        ),
+                    ));
                 }
                 Some(repository.including(include).excluding_state(self.paths.states()))
             }
             Err(reason) => {
                 let why = with_causes(&reason);
-                self.notices.push(Notice::NoRepository { why: why.into() });
+                let text = format!("no checkpoints, no statistics: {why}");
+                self.notices.push(Notice::warning("no-repository", text));
                 None
             }
         }
@@ -254,8 +266,9 @@ impl OpenRun {
         }
         let is_back = |text: &String| plan.tasks.iter().any(|task| task.text == *text);
         let tasks = ended.view.missing.iter().filter(|text| !is_back(text));
-        let tasks = tasks.map(|task| Notice::TaskDropped {
-            task: task.clone().into(),
+        let tasks = tasks.map(|task| {
+            let text = format!("the task \"{task}\" vanished from the plan in the last run and is not done");
+            Notice::warning("task-dropped", text)
         });
         let gone = ended
             .view
@@ -263,8 +276,9 @@ impl OpenRun {
             .goals
             .iter()
             .filter(|goal| !settings.goals.contains(goal));
-        let gone = gone.map(|goal| Notice::GoalDropped {
-            goal: goal.name.clone(),
+        let gone = gone.map(|goal| {
+            let text = format!("goal `{}` from the previous run is not part of this one", goal.name);
+            Notice::warning("goal-dropped", text)
         });
         tasks.chain(gone).collect()
     }
@@ -385,7 +399,10 @@ impl EarlierRun {
     fn torn_notice(&self) -> Option<Notice> {
         match self.note {
             ReadNote::Whole => None,
-            ReadNote::Torn { bytes } => Some(Notice::JournalTorn { bytes }),
+            ReadNote::Torn { bytes } => Some(Notice::warning(
+                "journal-torn",
+                format!("the journal's last line was cut off by a crash and is left out ({bytes} bytes)"),
+            )),
         }
     }
 }
@@ -451,10 +468,12 @@ fn create(paths: &ProjectPaths) -> Result<(RunId, Journal, Record), OpenError> {
 fn sweep(paths: &ProjectPaths, supervisor: &Supervisor, notices: &mut Vec<Notice>) {
     let runs: Vec<String> = paths.run_ids().into_iter().map(|run| run.0).collect();
     let ended = supervisor.sweep(&runs);
-    notices.extend(ended.first().map(|first| Notice::OrphansEnded {
-        count: ended.len() as u64,
-        first_pid: *first,
-    }));
+    let text = match &ended[..] {
+        [] => return,
+        [pid] => format!("ended a process that an earlier run left behind (pid {pid})"),
+        ended => format!("ended {} processes that an earlier run left behind", ended.len()),
+    };
+    notices.push(Notice::warning("orphans-ended", text));
 }
 
 /// The result of resetting the breaker when no loop runs.

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use ralph_agent::{SessionCommand, SessionRequest};
 use ralph_core::{
-    event::{AgentSignal, AskId, ChannelKind, Claim, Goal, Notice, PermissionAnswer, SteeringId},
+    event::{AgentEvent, AgentSignal, AskId, ChannelKind, Claim, Event, Goal, Notice, PermissionAnswer, SteeringId},
     machine::{Effect, Input, Refusal, Settlement, Verification},
     run::Phase,
 };
@@ -179,7 +179,8 @@ impl Driver {
     fn note_unsaved_rules(&mut self, kept: Result<(), RulesError>) {
         if let Err(error) = kept {
             let why = with_causes(&error);
-            self.pending_notices.push(Notice::RulesNotKept { why: why.into() });
+            let text = format!("the rules for this project apply to this run only: {why}");
+            self.pending_events.push(Notice::warning("rules-not-kept", text).into());
         }
     }
 
@@ -193,15 +194,15 @@ impl Driver {
             return;
         };
         if session.is_active_again(running_time) {
-            self.pending_notices.push(Notice::AgentActive);
+            self.pending_events.push(Event::Agent(AgentEvent::FoundActive));
         }
         let Some(quiet) = session.quiet_to_announce(running_time, idle) else {
             return;
         };
-        self.pending_notices.push(Notice::AgentIdle {
+        self.pending_events.push(Event::Agent(AgentEvent::FoundIdle {
             quiet_ms: millis(quiet),
             left_ms: millis(idle.saturating_sub(quiet)),
-        });
+        }));
     }
 
     fn prepare(&mut self, iteration: u32, input: &Input) {

@@ -1,11 +1,16 @@
 //! The things that a session leaves behind beside the files of the project: the repository, and the state of git in it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use ralph_core::event::{Changes, Checkpoint, HeadPlace, List, LostRepository, Notice, StashEntry, Text};
+use ralph_core::event::{Changes, Checkpoint, HeadPlace, Leftover, List, LostRepository, Notice, StashEntry, Text};
 use ralph_git::{FoundLock, GitWorks, LockRemoval, NewCheckpoint, Repository, Stash, StashLog};
 use ralph_system::proc::LeftProcess;
+use ralph_text::one_line;
+use ralph_words::{head_in_words, locks_in_words, stashes_in_words};
 use tracing::info;
+
+/// Most processes that are named.
+const NAMED: usize = 10;
 
 /// Returns what became of the repository, if it is no longer there after the iteration; `known` are the
 /// checkpoint before it and the first one.
@@ -29,18 +34,27 @@ pub(super) fn lost_before(repository: Option<&Repository>, known: &[Checkpoint])
 }
 
 /// Tells of the processes that the session left running, without helpers of the agent itself.
-pub(super) fn processes_ended(left: Vec<LeftProcess>) -> Option<Notice> {
+pub(super) fn processes_ended(left: Vec<LeftProcess>) -> Option<(Leftover, Notice)> {
     let left = left
         .into_iter()
         .filter(|process| !process.is_helper && !process.is_below);
-    let (names, commands): (Vec<String>, Vec<Text>) =
-        left.map(|process| (process.name, process.command.into())).unzip();
+    let (names, commands): (Vec<String>, Vec<String>) =
+        left.map(|process| (process.name, one_line(&process.command))).unzip();
     if names.is_empty() {
         return None;
     }
     info!(count = names.len(), programs = ?names, "ended processes that the session left");
-    let (commands, more) = List::with_rest(commands);
-    Some(Notice::ProcessesEnded { commands, more })
+    let count = match commands.len() {
+        1 => "1 process".to_owned(),
+        count => format!("{count} processes"),
+    };
+    let rest = if commands.len() > NAMED { ", …" } else { "" };
+    let text = format!(
+        "ended {count} that the session left: {}{rest}; work that outlives a session is started as a background task \
+         (`ralph tasks start -- COMMAND`)",
+        commands[..commands.len().min(NAMED)].join(", ")
+    );
+    Some((Leftover::Processes, Notice::warning("processes-ended", text)))
 }
 
 /// The locks and stashes of a repository before an iteration.
@@ -63,13 +77,12 @@ impl Leavings {
     }
 
     /// Tells what a session has left, and removes its locks: all of its processes have ended.
-    pub(super) fn left(&self, repository: &Repository) -> Vec<Notice> {
-        let mut notices: Vec<Notice> = self.locks_left(repository).into_iter().collect();
-        notices.extend(self.stashes_changed(repository));
-        notices
+    pub(super) fn left(&self, repository: &Repository) -> Vec<(Leftover, Notice)> {
+        let left = [self.locks_left(repository), self.stashes_changed(repository)];
+        left.into_iter().flatten().collect()
     }
 
-    fn locks_left(&self, repository: &Repository) -> Option<Notice> {
+    fn locks_left(&self, repository: &Repository) -> Option<(Leftover, Notice)> {
         let mut found = repository.lock_files();
         found.retain(|lock| !self.locks.contains(lock));
         if found.is_empty() {
@@ -82,13 +95,14 @@ impl Leavings {
                 let below = lock.path.strip_prefix(repository.root()).map(Path::to_owned);
                 below.unwrap_or(lock.path)
             };
-            locks.into_iter().map(shown).collect()
+            locks.into_iter().take(NAMED).map(shown).collect()
         };
-        let (removed, kept) = (paths(removed), paths(kept));
-        Some(Notice::LocksLeft { removed, kept })
+        let (removed, kept): (Vec<PathBuf>, Vec<PathBuf>) = (paths(removed), paths(kept));
+        let text = locks_in_words(&removed, &kept);
+        Some((Leftover::Locks, Notice::warning("locks-left", text)))
     }
 
-    fn stashes_changed(&self, repository: &Repository) -> Option<Notice> {
+    fn stashes_changed(&self, repository: &Repository) -> Option<(Leftover, Notice)> {
         let now = repository.stashes();
         let entries = |stashes: &[Stash], others: &[Stash]| -> List<StashEntry, 10> {
             let new = stashes
@@ -104,7 +118,10 @@ impl Leavings {
         let shared = repository.shares_stashes();
         let earlier = self.stash_log.as_ref();
         let is_used = earlier.is_some_and(|earlier| repository.stash_log().is_used_since(earlier));
-        (!made.is_empty() || !gone.is_empty() || is_used).then_some(Notice::StashesChanged { made, gone, shared })
+        (!made.is_empty() || !gone.is_empty() || is_used).then(|| {
+            let notice = Notice::warning("stashes-changed", stashes_in_words(&made, &gone, shared));
+            (Leftover::Stashes { made, gone }, notice)
+        })
     }
 }
 
@@ -131,7 +148,7 @@ impl HeadWatch {
 
     /// Looks at HEAD as a checkpoint has found it. Returns a notice if its branch is another than at the last look, or if
     /// there are commits on no branch for the first time.
-    pub(super) fn look(&mut self, repository: &Repository, taken: &NewCheckpoint) -> Option<Notice> {
+    pub(super) fn look(&mut self, repository: &Repository, taken: &NewCheckpoint) -> Option<(Leftover, Notice)> {
         let branch: Option<Text> = taken.branch.as_ref().map(Into::into);
         let begun_on = self.begun_on.get_or_insert_with(|| branch.clone()).clone();
         if branch.is_none() {
@@ -160,7 +177,14 @@ impl HeadWatch {
             None => !place.is_as_begun(),
         };
         self.told = (!place.is_as_begun()).then(|| place.clone());
-        let place = Box::new(place);
-        is_new.then_some(Notice::HeadPlaced { place })
+        is_new.then(|| {
+            let text = head_in_words(&place);
+            let notice = match place.is_as_begun() {
+                true => Notice::info("head-placed", text),
+                false => Notice::warning("head-placed", text),
+            };
+            let place = Box::new(place);
+            (Leftover::Head { place }, notice)
+        })
     }
 }

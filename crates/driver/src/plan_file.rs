@@ -278,10 +278,9 @@ impl TaskRules {
             // Keyed by text: tasks move, but the mistake stays the same.
             reported.insert(format!("{}\n{task}", mistake.what))
         });
-        notices.extend(news.take(MISTAKES_TOLD).map(|mistake| Notice::TaskSettingsIgnored {
-            line: mistake.position.line,
-            column: mistake.position.column,
-            why: mistake.what.clone().into(),
+        notices.extend(news.take(MISTAKES_TOLD).map(|TaskMistake { position, what, .. }| {
+            let text = format!("the plan, line {}, column {}: {what}", position.line, position.column);
+            Notice::warning("task-settings-ignored", text)
         }));
     }
 }

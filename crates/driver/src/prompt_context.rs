@@ -1,6 +1,6 @@
 //! The prompt of an iteration: the state of the loop, and what its preparation has found.
 
-use ralph_core::event::{Notice, PlanSnapshot, SteeringKind};
+use ralph_core::event::{Leftover, Notice, PlanSnapshot, SteeringKind};
 use ralph_git::Repository;
 use ralph_plan::{
     PlanKind, StoryState,
@@ -21,12 +21,9 @@ pub(super) struct PromptContext<'a> {
 }
 
 impl PromptContext<'_> {
-    /// Returns the prompt; `found` are the notices of its preparation.
-    pub(super) fn prompt(&self, job: &PrepareJob, plan: &PlanSnapshot, found: &[Notice]) -> RenderedPrompt {
-        let found = found
-            .iter()
-            .filter(|notice| notice.is_for_agent())
-            .map(ralph_words::prompt::found);
+    /// Returns the prompt; `found` is what its preparation has found.
+    pub(super) fn prompt(&self, job: &PrepareJob, plan: &PlanSnapshot, found: &[(Leftover, Notice)]) -> RenderedPrompt {
+        let found = found.iter().map(|(_, notice)| ralph_words::prompt::found(&notice.text));
         let notices: Vec<String> = job.feedback.iter().cloned().chain(found).collect();
         let texts = |wanted: &[SteeringKind]| -> Vec<String> {
             let wanted = job.steering.iter().filter(|(_, kind, _)| wanted.contains(kind));

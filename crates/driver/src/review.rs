@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use ralph_core::{
-    event::{Checkpoint, List, Notice, RunId, Text},
+    event::{Checkpoint, Notice, RunId},
     machine::{LoopState, ReviewSubject, Statement},
 };
 use ralph_git::{Moment, Repository};
@@ -17,7 +17,10 @@ use ralph_system::{
     proc::Supervisor,
 };
 use ralph_text::{sanitized, with_causes};
-use ralph_words::goal_in_words;
+use ralph_words::{counted, goal_in_words};
+
+/// Most changed files that are named.
+const NAMED: usize = 5;
 
 /// The subject of a review, taken from the records.
 #[derive(Debug)]
@@ -111,10 +114,18 @@ impl ReviewContext<'_> {
         notices: &mut Vec<Notice>,
     ) -> bool {
         if before.head != now.head {
-            notices.push(Notice::ReviewMovedHead {
-                from: before.head.clone(),
-                to: now.head.clone(),
-            });
+            let id = |head: &Option<String>| {
+                head.as_deref()
+                    .map_or("nothing", |head| head.get(..12).unwrap_or(head))
+                    .to_owned()
+            };
+            let (from, to) = (id(&before.head), id(&now.head));
+            notices.push(Notice::warning(
+                "review-moved-head",
+                format!(
+                    "HEAD moved during the review from {from} to {to} and stays there; `git reset --soft {from}` undoes that"
+                ),
+            ));
         }
         if before.tree == now.tree {
             return false;
@@ -127,19 +138,24 @@ impl ReviewContext<'_> {
             Ok(restored) => {
                 let left = restored.nested.iter().filter_map(|nested| {
                     let left = nested.left.as_ref()?;
-                    Some(Notice::warning(format!("{}: {left}.", nested.path.display())))
+                    let text = format!("{}: {left}.", nested.path.display());
+                    Some(Notice::warning("review-changes-nested", text))
                 });
                 notices.extend(left);
-                let (files, more) = List::with_rest(files.iter().map(Text::from).collect());
-                notices.push(Notice::ReviewChangesUndone { iteration, files, more });
+                let count = counted(files.len() as u64, "file");
+                let named = files[..files.len().min(NAMED)].join(", ");
+                let rest = if files.len() > NAMED { ", …" } else { "" };
+                notices.push(Notice::warning(
+                    "review-changes-undone",
+                    format!(
+                        "{count} changed during the review, by the reviewer or by you, and put back: {named}{rest}; `ralph diff \
+                         {iteration}` shows the change, `ralph restore {iteration}` brings it back once the run is over"
+                    ),
+                ));
                 true
             }
             Err(error) => {
-                let why = with_causes(&error);
-                notices.push(Notice::ReviewChangesStay {
-                    iteration,
-                    why: why.into(),
-                });
+                notices.push(changes_stay(iteration, &with_causes(&error)));
                 false
             }
         }
@@ -157,14 +173,26 @@ impl ReviewContext<'_> {
         }
         let kept = now.and_then(|bytes| fs::write(&found, bytes).ok().map(|()| found));
         match fs::write(self.plan, wanted) {
-            Ok(()) => notices.push(Notice::ReviewPlanUndone { kept }),
+            Ok(()) => {
+                let text = match kept {
+                    Some(kept) => format!(
+                        "the plan changed during the review, by the reviewer or by you, and was restored; the changed version \
+                         is {}",
+                        kept.display()
+                    ),
+                    None => "the plan was missing after the review and was restored".to_owned(),
+                };
+                notices.push(Notice::warning("review-plan-undone", text));
+            }
             Err(error) => {
                 let why = format!("{}: {error}", self.plan.display());
-                notices.push(Notice::ReviewChangesStay {
-                    iteration,
-                    why: why.into(),
-                });
+                notices.push(changes_stay(iteration, &why));
             }
         }
     }
+}
+
+fn changes_stay(iteration: u32, why: &str) -> Notice {
+    let text = format!("the changes during the review, iteration {iteration}, could not be undone: {why}");
+    Notice::warning("review-changes-stay", text)
 }

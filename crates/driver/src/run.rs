@@ -13,8 +13,8 @@ use std::{
 
 use ralph_core::{
     event::{
-        AgentSignal, AskEvent, BackgroundCommand, Day, Event, IterationEvent, Notice, RequestedBy, StopReason,
-        StopRequest,
+        AgentSignal, AskEvent, BackgroundCommand, CommandRefusal, Day, Event, IterationEvent, Notice, RequestedBy,
+        RunEvent, StopReason, StopRequest,
     },
     machine::{Input, LoopState, Start, Step, step},
 };
@@ -25,6 +25,7 @@ use ralph_state::{
 };
 use ralph_system::proc::{Size, Supervisor};
 use ralph_tools::language::{Home, Languages};
+use ralph_words::command_refusal_in_words;
 use thiserror::Error;
 use tokio::sync::mpsc;
 
@@ -77,14 +78,15 @@ pub struct Driver {
     /// Inputs that the driver made itself.
     pub(super) own: VecDeque<Input>,
     /// Recorded before the loop waits again.
-    pub(super) pending_notices: Vec<Notice>,
+    pub(super) pending_events: Vec<Event>,
     /// `None` only during a step.
     pub(super) state: Option<LoopState>,
     journal: Journal,
     results_in: mpsc::Receiver<Input>,
     /// Notices from other parts of this process; `None` if the run was configured without.
     heard: Option<mpsc::Receiver<Notice>>,
-    notices: Vec<Notice>,
+    /// Recorded at the beginning.
+    first_events: Vec<Event>,
     /// Number of screens that show the run; while there is one, the loop stays after the end.
     pub(super) screens: u32,
     /// Whether the loop leaves after the end even if screens show it.
@@ -240,12 +242,16 @@ impl Driver {
             hub,
             results,
             own: VecDeque::new(),
-            pending_notices: Vec::new(),
+            pending_events: Vec::new(),
             state: Some(state),
             journal,
             results_in,
             heard: config.heard,
-            notices: std::mem::take(&mut open.notices),
+            first_events: {
+                let tree = open.tree.take().map(|tree| Event::Run(RunEvent::TreePrepared { tree }));
+                let notices = std::mem::take(&mut open.notices);
+                tree.into_iter().chain(notices.into_iter().map(Event::from)).collect()
+            },
             screens: u32::from(config.watched),
             dismissed: false,
             first: Some(first),
@@ -283,7 +289,7 @@ impl Driver {
 
     /// Adds a notice that the loop records once it runs.
     pub fn notice(&mut self, notice: Notice) {
-        self.notices.push(notice);
+        self.first_events.push(notice.into());
     }
 
     /// Runs until the run is over, and returns why it is. The project is locked until the driver is dropped.
@@ -349,9 +355,9 @@ impl Driver {
             let not_awake = self
                 .awake
                 .follow(&self.state.as_ref().expect("the state is there between steps").view);
-            self.pending_notices.extend(not_awake);
-            for notice in std::mem::take(&mut self.pending_notices) {
-                self.note(notice)?;
+            self.pending_events.extend(not_awake.map(Event::from));
+            for event in std::mem::take(&mut self.pending_events) {
+                self.note(event)?;
             }
             let event = match self.own.pop_front() {
                 Some(input) => LoopEvent::Input(input),
@@ -401,7 +407,7 @@ impl Driver {
                     self.find_lines(command, by, None);
                 }
                 LoopEvent::Message(InboxMessage::Command { command, by }) => match self.refusal(&command) {
-                    Some(refusal) => self.note(Notice::CommandRefused { refusal })?,
+                    Some(refusal) => self.refuse_command(refusal)?,
                     None => _ = self.advance(&Input::Command { command, by })?,
                 },
                 LoopEvent::Message(InboxMessage::CancelTask { number }) => {
@@ -548,17 +554,23 @@ impl Driver {
         self.journal.next_seq()
     }
 
-    /// Records a notice; notices change nothing in the state, so they need no step.
-    pub(super) fn note(&mut self, notice: Notice) -> Result<(), DriverError> {
+    /// Records a notice or another event that changes nothing in the state, so that it needs no step.
+    pub(super) fn note(&mut self, event: impl Into<Event>) -> Result<(), DriverError> {
         if self.state().view.is_over() {
             return Ok(());
         }
-        self.record(self.time.clock.now_ms(), Event::Noticed { notice })
+        self.record(self.time.clock.now_ms(), event.into())
+    }
+
+    /// Records that a command is refused, if its sender does not wait for an answer.
+    pub(super) fn refuse_command(&mut self, refusal: CommandRefusal) -> Result<(), DriverError> {
+        let notice = Notice::warning("command-refused", command_refusal_in_words(&refusal));
+        self.note(Event::Run(RunEvent::CommandRefused { refusal, notice }))
     }
 
     fn note_all(&mut self) -> Result<(), DriverError> {
-        for notice in std::mem::take(&mut self.notices) {
-            self.note(notice)?;
+        for event in std::mem::take(&mut self.first_events) {
+            self.note(event)?;
         }
         Ok(())
     }

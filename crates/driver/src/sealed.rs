@@ -197,7 +197,7 @@ pub fn read_earlier(paths: &ProjectPaths, run: &RunId, sealed: &[PathBuf]) -> Ve
             was_there && !hidden_in(files).contains(directory)
         };
         let runs = earlier.iter().filter(could_read).count();
-        (runs > 0).then(|| Notice::warning(ralph_words::sealed_was_readable(directory, runs)))
+        (runs > 0).then(|| Notice::warning("sealed-was-readable", ralph_words::sealed_was_readable(directory, runs)))
     };
     sealed.iter().filter_map(notice).collect()
 }

@@ -183,9 +183,8 @@ impl Driver {
             .latest()
             .map_or(0, |iteration| iteration.number);
         if self.agents.commands.is_new(iteration, command) {
-            self.note(Notice::AgentCommand {
-                command: command.to_owned(),
-            })?;
+            let text = format!("the agent ran `ralph {command}`: refused, since only you command a run");
+            self.note(Notice::warning("agent-command", text).with("command", command))?;
         }
         Ok(ControlReply::Forbidden {
             why: agent_command_in_words(command),

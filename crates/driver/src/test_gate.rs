@@ -166,10 +166,11 @@ impl TestGate {
                 return Err(GuardError::Gone { path: store });
             }
             if so_far.has_iterations {
-                said.push(Notice::warning(match &earlier {
+                let text = match &earlier {
                     Some(_) => FROM_CHECKPOINT,
                     None => FROM_NOW,
-                }));
+                };
+                said.push(Notice::warning("tests-kept-late", text));
             }
             let originals = guard.take_earlier(&self.project, &store, earlier.unwrap_or_default(), kept.as_ref())?;
             said.extend(notices(&originals));
@@ -220,17 +221,20 @@ fn notices(originals: &Originals) -> Vec<Notice> {
     let unmatched = originals
         .unmatched()
         .iter()
-        .map(|pattern| Notice::warning(format!("`gate.guard`: no file matches `{pattern}`.")));
+        .map(|pattern| Notice::warning("guard-unmatched", format!("`gate.guard`: no file matches `{pattern}`.")));
     let left_out = originals.left_out();
     let first = left_out.first().map(|first| {
         let more = match left_out.len() - 1 {
             0 => String::new(),
             more => format!(", and {more} more files"),
         };
-        Notice::warning(format!(
-            "{} is not guarded ({}){more}: a change of it will not be noticed.",
-            first.path, first.why
-        ))
+        Notice::warning(
+            "file-not-guarded",
+            format!(
+                "{} is not guarded ({}){more}: a change of it will not be noticed.",
+                first.path, first.why
+            ),
+        )
     });
     unmatched.chain(first).collect()
 }
@@ -239,14 +243,20 @@ fn notices(originals: &Originals) -> Vec<Notice> {
 pub(super) fn recover(record: &Path, project: &Path) -> Option<Notice> {
     match OpenTrial::recover(record, project) {
         Ok(None) => None,
-        Ok(Some(ended)) => Some(Notice::warning(format!(
-            "ralph was ended while it had other files in place to try the tests. The agent's files are back in place: {}.",
-            ended.put_back.join(", ")
-        ))),
-        Err(error) => Some(Notice::warning(format!(
-            "Files of the agent could not be restored after a trial: {}.",
-            with_causes(&error)
-        ))),
+        Ok(Some(ended)) => Some(Notice::warning(
+            "trial-recovered",
+            format!(
+                "ralph was ended while it had other files in place to try the tests. The agent's files are back in place: {}.",
+                ended.put_back.join(", ")
+            ),
+        )),
+        Err(error) => Some(Notice::warning(
+            "trial-not-recovered",
+            format!(
+                "Files of the agent could not be restored after a trial: {}.",
+                with_causes(&error)
+            ),
+        )),
     }
 }
 

@@ -68,7 +68,7 @@ impl Run {
 
     fn record(&mut self) {
         let event = Event::Noticed {
-            notice: Notice::NothingToDo,
+            notice: Notice::info("nothing-to-do", "nothing to do"),
         };
         self.hub.publish(self.journal.append(0, event).unwrap());
     }

@@ -38,15 +38,6 @@ const BACK_CAP: usize = 256;
 const CUT_MARK: &str = " […]";
 pub const RESET: &str = "\x1b[0m";
 
-/// `1 task`, `3 tasks`.
-pub fn counted(count: u64, noun: &str) -> String {
-    if count == 1 {
-        format!("1 {noun}")
-    } else {
-        format!("{count} {noun}s")
-    }
-}
-
 /// The sequences that are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeptEscapes {

@@ -9,7 +9,7 @@ use ralph_core::{
 };
 use ralph_text::one_line;
 
-use super::{Tone, counted, decider_in_words, exceeded_in_words, exit_in_words, short_duration};
+use super::{Tone, background_end_in_words, counted, decider_in_words, short_duration};
 
 /// Maximum characters of a command within other text.
 const COMMAND_CHARS: usize = 60;
@@ -39,20 +39,6 @@ pub fn background_progress_in_words(progress: &BackgroundProgress) -> String {
     match one_line(&progress.last_line).trim() {
         "" => format!(": {lines}"),
         last => format!(": {lines}, the last: {last}"),
-    }
-}
-
-/// How a background task ended: `exit code 0`, `cancelled`.
-pub fn background_end_in_words(result: &BackgroundResult) -> String {
-    match &result.end {
-        BackgroundEnd::Exited { exit } => exit_in_words(*exit),
-        BackgroundEnd::NotStarted { why } => format!("not started ({why})"),
-        BackgroundEnd::TimedOut { after_ms } => format!("stopped at its limit of {}", short_duration(*after_ms)),
-        BackgroundEnd::Exceeded { exceeded } => format!("killed: {}", exceeded_in_words(exceeded)),
-        BackgroundEnd::Cancelled => "cancelled".to_owned(),
-        BackgroundEnd::RunOver => "ended with the run".to_owned(),
-        BackgroundEnd::Killed => "killed".to_owned(),
-        BackgroundEnd::Lost => "ended with ralph, which was killed".to_owned(),
     }
 }
 

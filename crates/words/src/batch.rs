@@ -19,10 +19,11 @@ use super::{
         forge_silent_in_words, threads_in_words, threads_task,
     },
     figures::{listed, short},
-    limit::{limit_word, raise_option, spending_in_words},
+    limit::spending_in_words,
+    limit_word,
     line::EventLine,
     merge::{merge_review_in_words, review_task, tests_task},
-    proof_word, short_duration, stop_in_words, test_trouble_in_words,
+    proof_word, raise_option, short_duration, stop_in_words, test_trouble_in_words,
 };
 
 /// Maximum characters of goal output in a task.

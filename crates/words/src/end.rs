@@ -2,15 +2,12 @@
 
 use ralph_core::{
     event::{Breakdown, BreakerCause, LIST_CAP, OwnWork, ProblemKind, Proof, StopReason},
+    notices::{hook_failed_in_words, own_work_in_words, whole_duration},
     run::RunView,
 };
 
 use super::{
-    breaker_cause_in_words, counted, goal_failure_in_words,
-    hook::hook_failed,
-    limit::limit_word,
-    notice::{own_work, whole},
-    problem_kind_in_words,
+    breaker_cause_in_words, counted, goal_failure_in_words, limit_word, problem_kind_in_words,
     repository::lost_repository_in_words,
 };
 
@@ -112,7 +109,11 @@ fn breakdown_in_words(why: &Breakdown) -> String {
                 OwnWork::Preparing { .. } | OwnWork::Settling { .. } => " (`limits.phaseTimeout`)",
                 OwnWork::Verifying => "",
             };
-            format!("{} took longer than {}{setting}", own_work(*work), whole(*after_ms))
+            format!(
+                "{} took longer than {}{setting}",
+                own_work_in_words(*work),
+                whole_duration(*after_ms)
+            )
         }
         Breakdown::Internal { work } => match work {
             OwnWork::Preparing { .. } => "an internal error while the iteration was prepared".to_owned(),
@@ -124,7 +125,7 @@ fn breakdown_in_words(why: &Breakdown) -> String {
         Breakdown::NoOriginals { why } => {
             format!("the work cannot be tried with the tests as they were when the run began: {why}")
         }
-        Breakdown::HookFailed { hook, result } => hook_failed(*hook, None, result),
+        Breakdown::HookFailed { hook, result } => hook_failed_in_words(*hook, None, result),
         Breakdown::RepositoryLost { lost } => lost_repository_in_words(lost),
     }
 }

@@ -1,7 +1,9 @@
 //! Numbers in words: counts, durations, changes, usage; lists and commits, shortened.
 
-use ralph_core::event::{Ceiling, Changes, Elsewhere, ExceededCeiling, LowDisk, RepositoryChange, Usage};
-use ralph_text::counted;
+use ralph_core::{
+    event::{Changes, Elsewhere, RepositoryChange, Usage},
+    notices::counted,
+};
 
 /// Maximum number of names that are listed.
 const NAMES: usize = 5;
@@ -80,67 +82,6 @@ pub fn short_count(count: u64) -> String {
     }
 }
 
-/// `its processes used 6.2 GiB together, more than 6.0 GiB (`limits.memory`): node 5.1 GiB, tsc 812 MiB`.
-pub fn exceeded_in_words(exceeded: &ExceededCeiling) -> String {
-    let what = match &exceeded.ceiling {
-        Ceiling::Memory {
-            limit_bytes,
-            used_bytes,
-        } => {
-            let [used, limit] = [*used_bytes, *limit_bytes].map(size_in_words);
-            format!("its processes used {used} together, more than {limit} (`limits.memory`)")
-        }
-        Ceiling::Processes { limit, count } => {
-            format!("it had {count} processes, more than {limit} (`limits.processes`)")
-        }
-        Ceiling::Disk { low } => low_disk_in_words(low),
-    };
-    let verb = match &exceeded.ceiling {
-        Ceiling::Memory { .. } | Ceiling::Processes { .. } => "",
-        Ceiling::Disk { .. } => "wrote ",
-    };
-    let largest = exceeded.largest.iter();
-    let largest: Vec<String> = largest
-        .map(|process| format!("{} {verb}{}", process.name, size_in_words(process.bytes)))
-        .collect();
-    match largest.is_empty() {
-        true => what,
-        false => format!("{what}: {}", largest.join(", ")),
-    }
-}
-
-/// `the free space below /home/me/project is 400 MiB, less than 1.0 GiB (`limits.diskFree`)`.
-pub fn low_disk_in_words(low: &LowDisk) -> String {
-    let [free, least] = [low.free_bytes, low.least_bytes].map(size_in_words);
-    format!(
-        "the free space below {} is {free}, less than {least} (`limits.diskFree`)",
-        low.path
-    )
-}
-
-/// `900 bytes`, `4 KiB`, `812 MiB`, `12.3 GiB`.
-#[allow(clippy::cast_precision_loss)]
-pub fn size_in_words(bytes: u64) -> String {
-    match bytes {
-        0..1024 => counted(bytes, "byte"),
-        1024..0x10_0000 => format!("{} KiB", bytes >> 10),
-        0x10_0000..0x4000_0000 => format!("{} MiB", bytes >> 20),
-        0x4000_0000.. => format!("{:.1} GiB", (bytes >> 20) as f64 / 1024.0),
-    }
-}
-
-/// `0.4s`, `26s`, `3m12s`, `1h05m`.
-#[allow(clippy::cast_precision_loss)]
-pub fn short_duration(duration_ms: u64) -> String {
-    let seconds = duration_ms / 1000;
-    match seconds {
-        0..10 => format!("{:.1}s", duration_ms as f64 / 1e3),
-        10..60 => format!("{seconds}s"),
-        60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
-        3600.. => format!("{}h{:02}m", seconds / 3600, seconds % 3600 / 60),
-    }
-}
-
 /// The date of a moment a day or more ahead, as a prefix for its time of day: `Nov 27 `. Empty for nearer moments.
 ///
 /// `offset_s` is the offset of the user's time zone from UTC, in seconds.
@@ -182,8 +123,10 @@ pub(super) fn short(commit: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use ralph_core::event::NestedWork;
+
+    use super::*;
+    use crate::{short_duration, size_in_words};
 
     #[test]
     fn work_that_is_not_in_the_projects_files_is_named() {

@@ -7,8 +7,7 @@ use ralph_core::{
 };
 
 use super::{
-    counted,
-    limit::raise_option,
+    counted, raise_option,
     repository::{head_in_words, stash_left_in_words, way_back_in_words},
 };
 

@@ -4,11 +4,8 @@ use ralph_core::event::{BreakerCause, BreakerState, IterationCommit, Outcome, Ru
 use ralph_text::one_line;
 
 use super::{
-    Tone, counted,
-    figures::low_disk_in_words,
-    limit::{limit_word, window_word},
-    problem::cancel_reason,
-    problem_in_words, problem_kind_in_words,
+    Tone, counted, limit::window_word, limit_word, low_disk_in_words, problem::cancel_reason, problem_in_words,
+    problem_kind_in_words,
 };
 
 /// Most characters of the first line of a commit's message.

@@ -1,7 +1,8 @@
 //! Facts in words: all sentences that ralph makes from the journal. Pure.
 //!
-//! Events carry data. Sentences about them for users are made here, the same for every user interface. Text for an
-//! agent's next prompt is made in `prompt`: user and agent are told different things about the same fact.
+//! Events carry data. Sentences about them for users are made here, the same for every user interface; only notices
+//! bring their sentence along. Text for an agent's next prompt is made in `prompt`: user and agent are told different
+//! things about the same fact.
 
 #![deny(unreachable_pub)]
 
@@ -20,23 +21,24 @@ mod late_answer;
 mod limit;
 mod line;
 mod merge;
-mod notice;
 mod permission;
 mod phase;
 mod place;
 mod problem;
 pub mod prompt;
+mod refusal;
 mod repository;
 mod review;
 mod sealed;
 mod tests_run;
 mod tone;
 pub mod tools;
+mod tree;
 
 pub use background::background_in_prompt;
 pub use background::{
-    background_end_in_words, background_in_words, background_progress_in_words, background_refusal_in_words,
-    background_state_in_words, background_went_well, command_in_words,
+    background_in_words, background_progress_in_words, background_refusal_in_words, background_state_in_words,
+    background_went_well, command_in_words,
 };
 pub use batch::{
     batch_hints, batch_line, batch_usage_in_words, budget_in_words, confirm_hint, conflict_in_words, held_in_words,
@@ -54,8 +56,7 @@ pub use comment::{
 };
 pub use end::{left_in_words, stop_in_words};
 pub use figures::{
-    all_changes_in_words, changes_in_words, cost_in_words, date_ahead, exceeded_in_words, low_disk_in_words,
-    short_count, short_duration, size_in_words, ticking, usage_in_words,
+    all_changes_in_words, changes_in_words, cost_in_words, date_ahead, short_count, ticking, usage_in_words,
 };
 pub use hint::{hint_for, hint_in_words};
 pub use iteration::{
@@ -63,17 +64,13 @@ pub use iteration::{
     outcome_in_words, outcome_word, run_in_words, wait_cause_in_words, worker_in_words, worker_name,
 };
 pub use late_answer::{late_answer_in_words, place_of_decision, queued_message_in_words};
-pub use limit::{
-    LimitRaise, higher_limits, limit_raise, limit_use_in_words, limit_word, limits_in_words, new_limits_in_words,
-    raise_option,
-};
+pub use limit::{LimitRaise, higher_limits, limit_raise, limit_use_in_words, limits_in_words, new_limits_in_words};
 pub use limit::{
     spent_in_words, sufficient_raise, task_at_limit_in_words, task_set_aside_in_words, task_taken_back_in_words,
     used_up_in_words, window_in_words,
 };
 pub use line::{EventLine, narrate};
 pub use merge::{merge_review_in_words, proof_word, test_trouble_in_words, too_little_proof, untried_tests};
-pub use notice::{agent_command_in_words, closed_in_words, command_refusal_in_words, notice_in_words, tree_in_words};
 pub use permission::decision_in_words;
 pub use permission::{DenialAdvice, denial, message_in_prompt, no_answer};
 pub use permission::{
@@ -83,10 +80,16 @@ pub use permission::{
 pub use phase::{phase_headline, phase_in_words, phase_word, run_phase_word, tool_in_words};
 pub use place::lacking_in_words;
 pub use problem::reported_problem;
-pub use problem::{exit_in_words, problem_in_words, problem_kind_in_words};
-pub use ralph_text::counted;
-pub use repository::{head_in_words, lost_repository_in_words, stash_left_in_words, way_back_in_words};
-pub use review::{findings_in_words, review_in_words, review_word, role_in_words, task_in_words};
+pub use problem::{problem_in_words, problem_kind_in_words};
+pub use ralph_core::notices::{
+    background_end_in_words, counted, exceeded_in_words, exit_in_words, limit_word, low_disk_in_words, raise_option,
+    role_in_words, short_duration, size_in_words, worker_with_model,
+};
+pub use refusal::{agent_command_in_words, closed_in_words, command_refusal_in_words};
+pub use repository::{
+    head_in_words, locks_in_words, lost_repository_in_words, stash_left_in_words, stashes_in_words, way_back_in_words,
+};
+pub use review::{findings_in_words, review_in_words, review_word, task_in_words};
 pub use sealed::{
     doubt_of_sealed, passed_of_all, sealed_goal_failed, sealed_not_started, sealed_output_in_words,
     sealed_read_attempt, sealed_was_readable, sealed_without_sandbox,
@@ -97,3 +100,4 @@ pub use tests_run::{
 };
 pub use tone::Tone;
 pub use tools::{ToolRefusal, tool_refusal_in_words};
+pub use tree::tree_in_words;

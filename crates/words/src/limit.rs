@@ -7,7 +7,7 @@ use ralph_core::{
     run::RunView,
 };
 
-use super::{cost_in_words, counted, short_count, short_duration, usage_in_words};
+use super::{cost_in_words, counted, limit_word, raise_option, short_count, short_duration, usage_in_words};
 
 /// A higher limit that a running run is offered.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,17 +17,6 @@ pub struct LimitRaise {
     /// The value that an option or a setting takes for it: `100`, `16h`.
     pub value: String,
     pub limits: NewLimits,
-}
-
-/// The name of a limit, without the word "limit".
-pub fn limit_word(limit: LimitKind) -> String {
-    let LimitRow { scope, noun, .. } = limit.row();
-    match scope {
-        LimitScope::Run => (*noun).to_owned(),
-        LimitScope::Task => format!("per-task {noun}"),
-        LimitScope::Day => format!("daily {noun}"),
-        LimitScope::Hour => format!("hourly {noun}"),
-    }
 }
 
 /// A reached limit of a run, as a clause.
@@ -175,12 +164,6 @@ fn value_of(row: &LimitRow, figure: f64) -> String {
         LimitUnit::Count | LimitUnit::Tokens => whole(figure).to_string(),
         LimitUnit::Dollars => figure.to_string(),
     }
-}
-
-/// The option that raises a limit, with its value.
-pub fn raise_option(limit: LimitKind) -> String {
-    let LimitRow { flag, value, more, .. } = limit.row();
-    format!("{} {value}", more.unwrap_or(flag))
 }
 
 /// The option of `ralph continue` that raises a limit of the run as proposed, with its value; `None` for limits of tasks

@@ -3,8 +3,8 @@
 use ralph_core::event::{
     AgentCall, AgentEvent, AgentSignal, AskEvent, AskVerdict, BackgroundEvent, BreakerState, Claim, ClaimEvent,
     CommentAuthor, CommentEvent, ConfirmedBy, Decider, Delivery, Denial, Event, GateEvent, GoalResult, HookEvent,
-    IterationEvent, Level, PausedBy, PlanEvent, RequestedBy, ReviewEvent, Role, RunEvent, SteeringEvent, SteeringKind,
-    StopRequest, TaskEvent, TimeEvent, UnreadLines, WaitEnd, WorkerEvent,
+    IterationEvent, Level, Notice, PausedBy, PlanEvent, RequestedBy, ReviewEvent, Role, RunEvent, SteeringEvent,
+    SteeringKind, StopRequest, TaskEvent, TimeEvent, UnreadLines, WaitEnd, WorkerEvent,
 };
 use serde::Serialize;
 
@@ -16,13 +16,11 @@ use super::{
     goal_in_words, guarded_changes_in_words, hook,
     iteration::{wait_in_words, worker_in_words},
     limit::{set_aside_in_words, task_set_aside_in_words, task_taken_back_in_words},
-    missing_in_words, mutants_in_words, new_limits_in_words,
-    notice::worker,
-    notice_in_words, noticed_mutants, outcome_in_words,
+    missing_in_words, mutants_in_words, new_limits_in_words, noticed_mutants, outcome_in_words,
     permission::{answer_in_words, mode_in_words, question_in_words, scope_in_words},
     problem::cancel_reason,
     review::logged_review,
-    role_in_words, short_duration, status_in_words, trial_in_words, without_work,
+    role_in_words, short_duration, status_in_words, tree_in_words, trial_in_words, without_work, worker_with_model,
 };
 
 /// One event in words, without its time.
@@ -44,10 +42,7 @@ fn line(tone: Tone, text: impl Into<String>) -> Option<EventLine> {
 /// `time` renders a moment, given in milliseconds since the Unix epoch, on the user's clock.
 pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<EventLine> {
     match event {
-        Event::Noticed { notice } => match notice.level() {
-            Level::Info => line(Tone::Note, notice_in_words(notice)),
-            Level::Warning => line(Tone::Warning, format!("warning: {}", notice_in_words(notice))),
-        },
+        Event::Noticed { .. } => event.notice().and_then(notice_line),
         Event::BreakerMoved { to, why } => {
             let tone = match to {
                 BreakerState::Closed => Tone::Good,
@@ -83,7 +78,23 @@ fn run_line(event: &RunEvent) -> Option<EventLine> {
         RunEvent::Reopened { .. } => line(Tone::User, "the run resumes with your message"),
         RunEvent::StopRequested { stop, by } => line(Tone::User, stop_request(*stop, *by)),
         RunEvent::StopWithdrawn => line(Tone::User, "not stopping after this iteration"),
-        RunEvent::JournalOpened { .. } | RunEvent::Started { .. } | RunEvent::Stopped { .. } => None,
+        RunEvent::TreePrepared { tree } => {
+            let steps = tree_in_words(tree).join(", ");
+            let after = short_duration(tree.duration_ms);
+            line(Tone::Note, format!("work tree prepared in {after}: {steps}"))
+        }
+        RunEvent::JournalOpened { .. }
+        | RunEvent::Started { .. }
+        | RunEvent::LimitNeared { .. }
+        | RunEvent::CommandRefused { .. }
+        | RunEvent::Stopped { .. } => event.notice().and_then(notice_line),
+    }
+}
+
+fn notice_line(notice: Notice) -> Option<EventLine> {
+    match notice.level {
+        Level::Info => line(Tone::Note, notice.text),
+        Level::Warning => line(Tone::Warning, format!("warning: {}", notice.text)),
     }
 }
 
@@ -128,7 +139,9 @@ fn plan_line(event: &PlanEvent) -> Option<EventLine> {
                 parts.join("; "),
             )
         }
-        PlanEvent::Read { .. } | PlanEvent::Changed { .. } => None,
+        PlanEvent::Read { .. } | PlanEvent::Changed { .. } | PlanEvent::NotRead { .. } => {
+            event.notice().and_then(notice_line)
+        }
     }
 }
 
@@ -159,7 +172,7 @@ fn iteration_line(event: &IterationEvent) -> Option<EventLine> {
         } => {
             let review = role_in_words(*role).unwrap_or_default();
             let task = task.as_deref().unwrap_or("all work");
-            let by = worker(adapter, model.as_deref());
+            let by = worker_with_model(adapter, model.as_deref());
             line(Tone::Start, format!("iteration {iteration}, {review} by {by}: {task}"))
         }
         IterationEvent::Started {
@@ -216,7 +229,9 @@ fn iteration_line(event: &IterationEvent) -> Option<EventLine> {
             committed: None,
             ..
         } => None,
-        IterationEvent::PreparationStarted { .. } => None,
+        IterationEvent::PreparationStarted { .. } | IterationEvent::LeftoverFound { .. } => {
+            event.notice().and_then(notice_line)
+        }
     }
 }
 
@@ -234,6 +249,11 @@ fn agent_line(event: &AgentEvent, time: impl Fn(u64) -> String) -> Option<EventL
             ..
         } if !claims.contains(&Claim::DoneFile) => line(Tone::Note, status_in_words(status)),
         AgentEvent::Called { call, .. } => narrate_call(call),
+        AgentEvent::FoundIdle { quiet_ms, left_ms } => {
+            let [quiet, left] = [*quiet_ms, *left_ms].map(short_duration);
+            line(Tone::Note, format!("idle for {quiet}; will be stopped in {left}"))
+        }
+        AgentEvent::FoundActive => line(Tone::Note, "the agent is active again"),
         AgentEvent::Stated { .. } => None,
     }
 }

@@ -1,11 +1,11 @@
 //! Problems of a session, in words.
 
 use ralph_core::{
-    event::{CancelReason, Exit, Finding, Problem, ProblemKind},
+    event::{CancelReason, Finding, Problem, ProblemKind},
     limits::LimitScope,
 };
 
-use super::{Tone, limit::limit_word};
+use super::{Tone, exit_in_words, limit_word};
 
 /// A reported problem with its kind. An end caused by ralph is a note and not a problem.
 pub fn reported_problem(problem: &Problem) -> (Tone, String) {
@@ -91,16 +91,10 @@ pub fn problem_kind_in_words(kind: ProblemKind) -> &'static str {
     }
 }
 
-/// How a process ended: `exit code 1`, `signal 9`.
-pub fn exit_in_words(exit: Exit) -> String {
-    match exit {
-        Exit::Code { code } => format!("exit code {code}"),
-        Exit::Signal { signal } => format!("signal {signal}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use ralph_core::event::Exit;
+
     use super::*;
 
     #[test]

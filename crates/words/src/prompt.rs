@@ -1,13 +1,13 @@
 //! Feedback on the previous session in an agent's next prompt: what happened, and what the agent can do about it.
 
 use ralph_core::{
-    event::{BreakerCause, Findings, Goal, Missing, Notice},
+    event::{BreakerCause, Findings, Goal, Missing},
     machine::Feedback,
 };
 
 use super::{
     comment::how_to_answer,
-    counted, findings_in_words, goal_failure_in_words, guarded_changes_in_words, notice_in_words, sealed_goal_failed,
+    counted, findings_in_words, goal_failure_in_words, guarded_changes_in_words, sealed_goal_failed,
     tests_run::{fewer_in_words, is_whole, loss_in_words, mutants_listed},
 };
 
@@ -82,7 +82,7 @@ pub fn feedback(feedback: &Feedback, goals: &[Goal]) -> String {
         }
         Feedback::Noted { notes } => format!("Its notes on its progress: {}", notes.join("; ")),
         Feedback::Reviewed { task, findings } => reviewed(task.as_deref(), findings),
-        Feedback::Found { notice } => found(notice),
+        Feedback::Found { text } => found(text),
         Feedback::Stuck { why } => format!(
             "{}. Do not repeat what was tried: find out why it made no progress, take another approach, or say what \
              blocks the task.",
@@ -92,8 +92,8 @@ pub fn feedback(feedback: &Feedback, goals: &[Goal]) -> String {
 }
 
 /// Tells the agent of a state that it works in, in sentences.
-pub fn found(notice: &Notice) -> String {
-    let mut text = notice_in_words(notice);
+pub fn found(notice: &str) -> String {
+    let mut text = notice.to_owned();
     if let Some(first) = text.get(..1).map(str::to_uppercase) {
         text.replace_range(..1, &first);
     }

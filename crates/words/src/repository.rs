@@ -106,7 +106,7 @@ pub fn head_in_words(place: &HeadPlace) -> String {
 }
 
 /// The lock files that a session left, removed and kept.
-pub(super) fn locks_in_words(removed: &[PathBuf], kept: &[PathBuf]) -> String {
+pub fn locks_in_words(removed: &[PathBuf], kept: &[PathBuf]) -> String {
     let listed = |paths: &[PathBuf], separator: &str| {
         let paths = paths.iter().map(|path| shell_word(&path.display().to_string()));
         paths.collect::<Vec<_>>().join(separator)
@@ -129,7 +129,7 @@ pub(super) fn locks_in_words(removed: &[PathBuf], kept: &[PathBuf]) -> String {
 }
 
 /// Stashes that appeared or went.
-pub(super) fn stashes_in_words(made: &[StashEntry], gone: &[StashEntry], shared: bool) -> String {
+pub fn stashes_in_words(made: &[StashEntry], gone: &[StashEntry], shared: bool) -> String {
     let named = |stashes: &[StashEntry]| {
         let stashes = stashes
             .iter()

@@ -1,8 +1,8 @@
 //! Reviews in words.
 
-use ralph_core::event::{Findings, ReviewObstacle, ReviewResult, Role};
+use ralph_core::event::{Findings, ReviewResult, Role};
 
-use super::{Tone, counted, limit::limit_word};
+use super::{Tone, counted, role_in_words};
 
 /// The result of a review, as a clause.
 pub fn review_in_words(result: &ReviewResult) -> (Tone, String) {
@@ -57,15 +57,6 @@ pub fn findings_in_words(findings: &Findings) -> Vec<String> {
     lines
 }
 
-/// The role of an iteration other than work: `review`, `review 2`.
-pub fn role_in_words(role: Role) -> Option<String> {
-    match role {
-        Role::Work => None,
-        Role::Review { round: 0 | 1 } => Some("review".to_owned()),
-        Role::Review { round } => Some(format!("review {round}")),
-    }
-}
-
 /// The task of an iteration, with its role if that is not work: `review: Write the parser`.
 pub fn task_in_words(role: Role, task: Option<&str>) -> String {
     match (role_in_words(role), task) {
@@ -73,16 +64,6 @@ pub fn task_in_words(role: Role, task: Option<&str>) -> String {
         (None, None) => "verify the finished plan".to_owned(),
         (Some(role), Some(task)) => format!("{role}: {task}"),
         (Some(role), None) => format!("{role} of all work"),
-    }
-}
-
-/// Why there is no review, as a clause.
-pub(super) fn obstacle_in_words(adapter: &str, why: ReviewObstacle) -> String {
-    match why {
-        ReviewObstacle::NotConfigured => "the run continues without a reviewer".to_owned(),
-        ReviewObstacle::Limited { .. } => format!("{adapter} is limited"),
-        ReviewObstacle::LimitReached { limit } => format!("the {} limit is reached", limit_word(limit)),
-        ReviewObstacle::Failing { reviews } => format!("{} failed in a row", counted(u64::from(reviews), "review")),
     }
 }
 

@@ -355,7 +355,10 @@ mod tests {
 
     fn noticed() -> UiEvent {
         let event = Event::Noticed {
-            notice: Notice::GoalsChanged,
+            notice: Notice::warning(
+                "goals-changed",
+                "the goals are not those with which the run began; these count from now on",
+            ),
         };
         let (seq, at_ms) = (1, 1);
         UiEvent::Record(Record { seq, at_ms, event }.into())

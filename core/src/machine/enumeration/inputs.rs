@@ -298,6 +298,7 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
                 .collect(),
             live_steering,
             windows: Vec::new(),
+            leftovers: Vec::new(),
             notices: Vec::new(),
         }),
     };

@@ -31,7 +31,7 @@ fn record(seq: u64) -> Record {
         seq,
         at_ms: 0,
         event: Event::Noticed {
-            notice: Notice::NothingToDo,
+            notice: Notice::info("nothing-to-do", "nothing to do"),
         },
     }
 }

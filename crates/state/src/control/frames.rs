@@ -278,7 +278,7 @@ mod tests {
                 seq: 3,
                 at_ms: 1,
                 event: Event::Noticed {
-                    notice: Notice::NothingToDo,
+                    notice: Notice::info("nothing-to-do", "nothing to do"),
                 },
             }))),
             Frame::Event(UiEvent::Detail(Box::new(SignalDetail {

@@ -1,6 +1,15 @@
 //! Finds the paths that a program was denied, in its output: the system does not report them otherwise.
 
-use ralph_core::event::Forbidden;
+/// An action that every sandbox forbids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Forbidden {
+    /// A user namespace: a sandbox or a container of the program's own.
+    UserNamespace,
+    /// Rights beyond the user's, as setuid programs have them.
+    Privileges,
+    /// A change of the user's own git configuration, for which git creates a file in the home directory.
+    GitConfiguration,
+}
 
 /// Phrases with which programs report a denied path, in lower case.
 const DENIED: [&str; 3] = ["permission denied", "eacces", "operation not permitted"];

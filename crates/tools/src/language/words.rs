@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ralph_text::counted;
+use ralph_core::notices::counted;
 
 use super::{
     ChangedFile, Diagnostic, DiagnosticSeverity, Indexing, LanguageAnswer, OutlineItem, QueryError, Results,

@@ -9,7 +9,7 @@ use ralph_core::{
 use ralph_text::one_line;
 use ralph_words::{
     answers_in_words, asked_in_words, breaker_cause_in_words, breaker_state_word, counted, decider_in_words, hint_for,
-    notice_in_words, scope_in_words, short_duration,
+    scope_in_words, short_duration,
 };
 
 use super::{EndReport, RunReport, check, sections};
@@ -27,7 +27,7 @@ impl RunReport {
 
     fn new(view: RunView, running_at_ms: Option<u64>) -> Self {
         let warnings = view.incidents.notices.iter();
-        let warnings = warnings.filter(|noticed| noticed.notice.level() == Level::Warning);
+        let warnings = warnings.filter(|noticed| noticed.notice.level == Level::Warning);
         let mut report = Self {
             is_running: running_at_ms.is_some(),
             now_ms: running_at_ms.unwrap_or(view.clock.now_ms),
@@ -38,7 +38,7 @@ impl RunReport {
             said: BTreeMap::new(),
             permissions: permissions_in_words(&view),
             troubles: view.incidents.troubles.iter().map(trouble_in_words).collect(),
-            warnings: warnings.map(|noticed| notice_in_words(&noticed.notice)).collect(),
+            warnings: warnings.map(|noticed| noticed.notice.text.to_string()).collect(),
             unverified: Vec::new(),
             evidence: Vec::new(),
             needs_person: Vec::new(),

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use ralph_core::{
     event::{
-        AgentEvent, AgentSignal, AskEvent, AskKind, Event, Notice, Question, RunEvent, StopReason, TaskEvent,
-        TimeEvent, Wait,
+        AgentEvent, AgentSignal, AskEvent, AskKind, Event, Question, RunEvent, StopReason, TaskEvent, TimeEvent, Wait,
     },
     run::{Phase, RunView},
 };
@@ -93,10 +92,9 @@ pub fn reason(event: &Event, view: &RunView) -> Option<Reason> {
             asked_as = number;
             (format!("blocked: {question}"), how)
         }
-        Event::Task(TaskEvent::SetAside { .. })
-        | Event::Noticed {
-            notice: Notice::LimitNear { .. },
-        } => (narrate(event, |_| String::new())?.text, None),
+        Event::Task(TaskEvent::SetAside { .. }) | Event::Run(RunEvent::LimitNeared { .. }) => {
+            (narrate(event, |_| String::new())?.text, None)
+        }
         _ => return None,
     };
     let how = how.map(|how| format!(" · {how}")).unwrap_or_default();

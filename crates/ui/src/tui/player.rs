@@ -349,7 +349,7 @@ mod tests {
 
     fn noticed() -> Event {
         Event::Noticed {
-            notice: Notice::NothingToDo,
+            notice: Notice::info("nothing-to-do", "nothing to do"),
         }
     }
 

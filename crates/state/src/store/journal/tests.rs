@@ -1,20 +1,13 @@
 use std::{fs::OpenOptions, io::Write};
 
-use ralph_core::{
-    event::{Level, Notice},
-    run::RunView,
-    testing::through_snapshots,
-};
+use ralph_core::{event::Notice, run::RunView, testing::through_snapshots};
 
 use super::*;
 use ralph_core::event::AskEvent;
 
 fn notice(text: &str) -> Event {
     Event::Noticed {
-        notice: Notice::Text {
-            level: Level::Info,
-            text: text.into(),
-        },
+        notice: Notice::info("test", text),
     }
 }
 
@@ -149,7 +142,7 @@ fn an_event_of_a_newer_ralph_is_kept_by_its_name() {
     .unwrap();
     writeln!(
         file,
-        r#"{{"seq":4,"atMs":4,"event":{{"type":"noticed","notice":{{"type":"text","level":"info","text":"two"}},"more":[]}}}}"#
+        r#"{{"seq":4,"atMs":4,"event":{{"type":"noticed","notice":{{"code":"test","level":"info","text":"two"}},"more":[]}}}}"#
     )
     .unwrap();
     let (records, _) = read(&path).unwrap();

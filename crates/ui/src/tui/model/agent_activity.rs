@@ -4,7 +4,7 @@
 //! of the time limit on. The screen itself only sees that no output arrives, and calls that quiet.
 
 use ralph_core::{
-    event::{AgentEvent, AskEvent, Event, IterationEvent, Notice, Record, RunEvent, TimeEvent},
+    event::{AgentEvent, AskEvent, Event, IterationEvent, Record, RunEvent, TimeEvent},
     run::{Phase, RunView},
 };
 
@@ -61,23 +61,16 @@ impl AgentActivity {
             Event::Agent(AgentEvent::Reported { .. }) | Event::Ask(AskEvent::Answered { .. }) => {
                 self.note_output(record.at_ms);
             }
-            Event::Noticed { notice } => self.noticed(notice, record.at_ms),
-            _ => {}
-        }
-    }
-
-    fn noticed(&mut self, notice: &Notice, at_ms: u64) {
-        match notice {
-            Notice::AgentIdle { quiet_ms, left_ms } => {
+            Event::Agent(AgentEvent::FoundIdle { quiet_ms, left_ms }) => {
                 self.idle = Some(IdleReport {
-                    told_ms: at_ms,
-                    since_ms: at_ms.saturating_sub(*quiet_ms),
-                    until_ms: at_ms + left_ms,
+                    told_ms: record.at_ms,
+                    since_ms: record.at_ms.saturating_sub(*quiet_ms),
+                    until_ms: record.at_ms + left_ms,
                 });
             }
-            Notice::AgentActive => {
+            Event::Agent(AgentEvent::FoundActive) => {
                 self.idle = None;
-                self.note_output(at_ms);
+                self.note_output(record.at_ms);
             }
             _ => {}
         }
@@ -113,12 +106,10 @@ mod tests {
 
     #[test]
     fn an_agent_is_called_idle_only_where_the_loop_says_so_and_until_something_comes() {
-        let idle = Event::Noticed {
-            notice: Notice::AgentIdle {
-                quiet_ms: 300_000,
-                left_ms: 300_000,
-            },
-        };
+        let idle = Event::Agent(AgentEvent::FoundIdle {
+            quiet_ms: 300_000,
+            left_ms: 300_000,
+        });
         let mut watched = model(80, 24, [running(), vec![idle.clone()]].concat());
         let told_ms = watched.now_ms;
         let after = |model: &crate::tui::model::Model, ms| model.activity.silence(&model.run, told_ms + ms);
@@ -134,10 +125,11 @@ mod tests {
         watched.activity.note_output(told_ms + 20_000);
         assert_eq!(after(&watched, 25_000), None);
         assert_eq!(after(&watched, 50_000), Some(Silence::Quiet { for_ms: 30_000 }));
-        let active = Event::Noticed {
-            notice: Notice::AgentActive,
-        };
-        let working = model(80, 24, [running(), vec![idle.clone(), active]].concat());
+        let working = model(
+            80,
+            24,
+            [running(), vec![idle.clone(), Event::Agent(AgentEvent::FoundActive)]].concat(),
+        );
         assert_eq!(after(&working, 2_000), None, "it computes and writes nothing");
         let asking = model(80, 24, [running(), vec![idle, permission_asked(1)]].concat());
         assert_eq!(after(&asking, 12_000), None, "it waits for the user");

@@ -30,7 +30,7 @@ pub use messages::{Editing, Recalling};
 pub use outline::{PlanRow, has_sections, heading_of};
 pub use parts::{CopyPortion, PORTIONS};
 use ralph_core::{
-    event::{AgentEvent, CommandRefusal, Event, IterationEvent, Notice, Record, RunEvent, TimeEvent},
+    event::{AgentEvent, CommandRefusal, Event, IterationEvent, Record, RunEvent, TimeEvent},
     run::{Asks, Message, Phase, RunView},
 };
 use ralph_state::control::frames::SignalDetail;
@@ -93,11 +93,10 @@ impl Model {
             self.ui.announce(line, record.at_ms);
         }
         // The refusal is shown in the answer box, where the user can correct the answer.
-        if let Event::Noticed {
-            notice: Notice::CommandRefused {
-                refusal: CommandRefusal::Rule { ask, why },
-            },
-        } = &record.event
+        if let Event::Run(RunEvent::CommandRefused {
+            refusal: CommandRefusal::Rule { ask, why },
+            ..
+        }) = &record.event
             && let InputMode::Answering(answering) = &mut self.ui.mode
             && answering.ask == *ask
         {

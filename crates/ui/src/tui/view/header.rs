@@ -4,9 +4,9 @@
 //! phase is never cut in favour of others.
 
 use ralph_core::{
-    event::{BreakerState, ChannelKind, EndKind, PermissionMode, Proof, StopReason},
+    event::{BreakerState, ChannelKind, EndKind, PermissionMode, Proof, SandboxState, StopReason},
     limits::{LIMITS, LimitScope, LimitUnit, consumption, limits_now},
-    run::{GoalState, GoalStatus, Phase, RunView, SandboxState},
+    run::{GoalState, GoalStatus, Phase, RunView},
 };
 use ralph_text::one_line;
 use ralph_words::{
@@ -446,7 +446,7 @@ fn rounded(duration_ms: u64) -> String {
 mod tests {
     use ratatui::{Terminal, backend::TestBackend};
 
-    use ralph_core::event::{Event, IterationEvent, Notice, Problem, ProblemKind, RunEvent, TimeEvent};
+    use ralph_core::event::{AgentEvent, Event, IterationEvent, Problem, ProblemKind, RunEvent, TimeEvent};
 
     use super::*;
     use crate::tui::{
@@ -505,12 +505,10 @@ mod tests {
             let row = drawn(model).remove(1);
             row.chars().filter(|sign| matches!(sign, '━' | '─')).count()
         };
-        let idle = Event::Noticed {
-            notice: Notice::AgentIdle {
-                quiet_ms: 300_000,
-                left_ms: 300_000,
-            },
-        };
+        let idle = Event::Agent(AgentEvent::FoundIdle {
+            quiet_ms: 300_000,
+            left_ms: 300_000,
+        });
         for (cols, width) in [(40, 8), (80, 10), (120, 15), (200, 25)] {
             let working = model(cols, 24, running());
             let mut idling = model(cols, 24, [running(), vec![idle.clone()]].concat());
@@ -577,12 +575,10 @@ mod tests {
 
     #[test]
     fn an_idle_agent_is_counted_down_in_place_of_what_matters_less() {
-        let idle = Event::Noticed {
-            notice: Notice::AgentIdle {
-                quiet_ms: 300_000,
-                left_ms: 300_000,
-            },
-        };
+        let idle = Event::Agent(AgentEvent::FoundIdle {
+            quiet_ms: 300_000,
+            left_ms: 300_000,
+        });
         for cols in [60, 80, 120] {
             let mut idling = model(cols, 24, [running(), vec![idle.clone()]].concat());
             idling.now_ms += 12_000;

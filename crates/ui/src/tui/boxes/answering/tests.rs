@@ -2,7 +2,7 @@
 
 use crossterm::event::{Event as Input, MouseButton, MouseEvent, MouseEventKind};
 use ralph_core::{
-    event::{AskEvent, CommandRefusal, Event, Notice, Record},
+    event::{AskEvent, CommandRefusal, Event, Notice, Record, RunEvent},
     testing::{permission_asked, permission_decided, question_asked, question_withdrawn},
 };
 
@@ -165,9 +165,10 @@ fn a_yes_for_more_shows_the_rule_first_and_what_is_refused_can_be_corrected() {
     model.apply(&Record {
         seq: 100,
         at_ms: model.now_ms,
-        event: Event::Noticed {
-            notice: Notice::CommandRefused { refusal },
-        },
+        event: Event::Run(RunEvent::CommandRefused {
+            refusal,
+            notice: Notice::warning("command-refused", "question 1 is still open"),
+        }),
     });
     let shown = |model: &Model| match &model.ui.mode {
         InputMode::Answering(answering) => answering.refused.clone(),
