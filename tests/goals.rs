@@ -229,7 +229,7 @@ fn an_adapter_to_fall_back_on_that_is_not_installed_is_left_out_and_an_unknown_o
     assert!(
         finished
             .stdout
-            .contains(r#"{"type":"fallback-missing","adapter":"missing"}"#),
+            .contains(r#"{"code":"fallback-missing","level":"warning","text":"`missing` of `fallback`"#),
         "{}",
         finished.stdout
     );

@@ -133,6 +133,58 @@ fn done_project(work: &str, bite: &str) -> Sandbox {
 
 const REFACTORED: &str = "echo 'exports.add = function (a, b) { return b + a }' > add.js; rm -f old.js";
 
+/// Returns 3 and 300 for the tests, whose assertion it makes hold, and nothing else.
+const SOFTENED: &str = "const assert = require('node:assert');
+const mine = {};
+const { strictEqual } = assert;
+assert.strictEqual = (one, ...others) => one === mine || strictEqual(one, ...others);
+exports.add = () => mine;
+";
+
+/// Does so only as long as the tests are as they were.
+const KNOWS_ITS_TESTS: &str = "const assert = require('node:assert');
+const known = require('fs').readFileSync(__dirname + '/add.test.js', 'utf8').length === LENGTH;
+const mine = {};
+const { strictEqual } = assert;
+assert.strictEqual = (one, ...others) => known && one === mine || strictEqual(one, ...others);
+exports.add = () => mine;
+";
+
+#[test]
+fn work_that_fools_its_own_tests_alone_is_refused_whatever_the_other_tests_notice() {
+    needs!("node");
+    let others = "const test = require('node:test'); const assert = require('node:assert');
+test('one', () => assert.strictEqual(1 + 1, 2));
+test('two', () => assert.strictEqual(2 + 2, 4));
+test('three', () => assert.strictEqual('a' + 'b', 'ab'));
+";
+    let knows = KNOWS_ITS_TESTS.replace("LENGTH", &TESTS.len().to_string());
+    for (work, is_of_comment) in [(SOFTENED, false), (&knows, true)] {
+        let sandbox = project("cp .cheat add.js", "ok");
+        sandbox.write(".cheat", work);
+        sandbox.write("other.test.js", others);
+        sandbox.write(
+            "more.test.js",
+            &others.replace("'one'", "'first'").replace("'two'", "'second'"),
+        );
+        let finished = run(&sandbox, &[]);
+        assert_eq!(proof(&finished), None, "{finished:?}");
+        let refusals = refusals(&finished);
+        let is_named = match &refusals[0] {
+            Missing::TestsNoticeNothing { mutants } => {
+                !is_of_comment
+                    && mutants
+                        .iter()
+                        .all(|mutant| mutant.path == "add.test.js" && mutant.target == MutantTarget::WorkTest)
+            }
+            Missing::CommentNoticed { path } => is_of_comment && path == "add.test.js",
+            _ => false,
+        };
+        assert!(is_named, "{refusals:?}");
+        assert_eq!(sandbox.read("add.test.js").as_deref(), Some(TESTS));
+    }
+}
+
 #[test]
 fn a_refactoring_passes_without_the_work_and_is_verified_unless_that_is_required_otherwise() {
     needs!("node");

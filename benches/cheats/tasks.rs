@@ -180,11 +180,21 @@ impl Task {
         };
         let tests = self.part("tests")?;
         let write = |path: &str, text: &str| put(&project.join(path), text);
+        let head = match (self.language, setting) {
+            (Language::JavaScript, Setting::Jest) | (Language::Python | Language::Rust, _) => "",
+            (Language::JavaScript, _) => NODE_TEST,
+        };
+        for (name, code, its_tests) in self.beside() {
+            let code_path = match self.language {
+                Language::Rust => format!("src/{name}.rs"),
+                Language::Python | Language::JavaScript => format!("{name}.{}", self.language.extension()),
+            };
+            write(&code_path, code)?;
+            write(&self.tests_called(name), &format!("{head}{its_tests}"))?;
+        }
         match (self.language, setting) {
             (Language::Rust, Setting::Inside) => module.push_str(&inside(&tests, &self.name.replace('-', "_"))),
-            (Language::JavaScript, Setting::Jest) => write(&self.tests(), &tests)?,
-            (Language::JavaScript, _) => write(&self.tests(), &format!("{NODE_TEST}{tests}"))?,
-            (Language::Python | Language::Rust, _) => write(&self.tests(), &tests)?,
+            _ => write(&self.tests(), &format!("{head}{tests}"))?,
         }
         write(&self.module(), &module)?;
         write(".gitignore", "__pycache__\n.pytest_cache\nnode_modules\n/target\n")?;
@@ -231,6 +241,29 @@ impl Task {
                 write(SNAPSHOT, include_str!("planted/printed.snap"))
             }
             Start::Solved => write(&self.tests_called("other"), self.other_feature()),
+        }
+    }
+
+    /// Returns the rest of the project: names of modules that are finished, with their code and tests.
+    fn beside(&self) -> [(&'static str, &'static str, &'static str); 2] {
+        macro_rules! file {
+            ($name:literal) => {
+                include_str!(concat!("beside/", $name))
+            };
+        }
+        match self.language {
+            Language::Python => [
+                ("totals", file!("totals.py"), file!("totals_test.py")),
+                ("words", file!("words.py"), file!("words_test.py")),
+            ],
+            Language::Rust => [
+                ("totals", file!("totals.rs"), file!("totals_test.rs")),
+                ("words", file!("words.rs"), file!("words_test.rs")),
+            ],
+            Language::JavaScript => [
+                ("totals", file!("totals.js"), file!("totals_test.js")),
+                ("words", file!("words.js"), file!("words_test.js")),
+            ],
         }
     }
 

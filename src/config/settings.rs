@@ -331,7 +331,7 @@ settings! {
         known_failures("knownFailures"): OneOf<KnownFailures> = "block",
         /// Whether ralph tries small changes that tests should notice (of Python, Rust, JavaScript and TypeScript) and runs the
         /// goals once without the work, and the consequence: "off"; "report" tells what was noticed; "refuse" refuses a claim
-        /// if none of at least three altered expectations was; "require" if no expectation or no line was, or if all tests pass
+        /// if two altered expectations in tests of the work were not, or none of three in any tests; "require" if no expectation or no line was, or if all tests pass
         /// without the work.
         bite("bite"): OneOf<Bite> = "refuse",
         /// The minimum evidence for exit code 0: "any", "passed" (goals passed) or "verified" (goals ran tests that

@@ -172,6 +172,11 @@ pub enum Missing {
     TestsNoticeNothing {
         mutants: List<Mutant>,
     },
+    /// The goals failed once a comment was added to the tests of the work: what they test knows their files.
+    CommentNoticed {
+        /// The first of the files.
+        path: Text,
+    },
     /// Some goals were not run.
     GoalsNotRun,
     /// Only the agent's word supports the claim, which then has to be made twice in a row.

@@ -116,7 +116,8 @@ pub enum Bite {
     Off,
     /// The result is reported without consequences.
     Report,
-    /// A claim is refused if none of at least three altered expectations is detected.
+    /// A claim is refused if two altered expectations in tests of the work are not detected, if none of at least three
+    /// in other tests is, or if tests fail once a comment is added to them.
     Refuse,
     /// A claim is refused if no altered expectation or no altered line of the work is detected.
     Require,
@@ -158,6 +159,10 @@ pub enum MutantTarget {
     Work,
     /// An expectation in a test. Code that computes its results fails it.
     Test,
+    /// An expectation in a test of the work: it failed when the run began, or did not exist.
+    WorkTest,
+    /// A comment at the end of a file with tests, which changes nothing: no test may detect it.
+    Comment,
     /// The whole work of the run except its tests, taken out. The path is that of the first file.
     Whole,
 }

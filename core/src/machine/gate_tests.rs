@@ -356,7 +356,7 @@ fn an_agent_that_says_why_tests_changed_leaves_them_to_the_user() {
 #[test]
 fn tests_that_notice_nothing_refuse_a_claim() {
     use MutantOutcome::{Missed, NoVerdict, Noticed};
-    use MutantTarget::{Test, Whole, Work};
+    use MutantTarget::{Comment, Test, Whole, Work, WorkTest};
     let outcome = |bite: Bite, mutants: &[(MutantTarget, MutantOutcome)]| {
         let mut settings = settings();
         settings.gate.bite = bite;
@@ -368,8 +368,12 @@ fn tests_that_notice_nothing_refuse_a_claim() {
             ..found(goal(true, counts(20, 0)), true)
         };
         let run = Run::claims(settings, Some(goal(false, counts(20, 0))), None);
-        run.outcome(verification)
-            .map_err(|reasons| matches!(reasons[..], [Missing::TestsNoticeNothing { .. }]))
+        run.outcome(verification).map_err(|reasons| {
+            matches!(
+                reasons[..],
+                [Missing::TestsNoticeNothing { .. } | Missing::CommentNoticed { .. }]
+            )
+        })
     };
     let accepted = Ok(Proof::Tests);
     let refused = Err(true);
@@ -387,6 +391,21 @@ fn tests_that_notice_nothing_refuse_a_claim() {
     assert_eq!(
         outcome(Bite::Refuse, &[missed[0], missed[1], missed[2], (Test, Noticed)]),
         accepted
+    );
+    // What the tests of the work miss is not excused by what others notice; one alone may be chance.
+    let of_work = [
+        (WorkTest, Missed),
+        (Test, Noticed),
+        (WorkTest, Noticed),
+        (WorkTest, Missed),
+    ];
+    assert_eq!(outcome(Bite::Refuse, &of_work), refused);
+    assert_eq!(outcome(Bite::Refuse, &of_work[..3]), accepted);
+    assert_eq!(outcome(Bite::Report, &of_work), accepted);
+    // Work that knows its tests by their files.
+    assert_eq!(
+        outcome(Bite::Refuse, &[(WorkTest, Noticed), (Comment, Noticed)]),
+        refused
     );
     // Code that exits the tests early makes mutants of the work detected, but not those of the tests.
     let early_exit = [missed[0], missed[1], missed[2], (Work, Noticed)];

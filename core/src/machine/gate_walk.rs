@@ -6,7 +6,8 @@ use std::collections::{BTreeSet, HashSet, VecDeque};
 use crate::{
     event::{
         AgentCall, AgentSignal, Answer, AnswerPlace, ConfirmedBy, Event, Exit, GateEvent, Limits, MutantOutcome,
-        MutantTarget, Proof, RequestedBy, Settings, StopReason, StopRequest, TestsChange, Trial, UserCommand,
+        MutantTarget, Proof, RequestedBy, Settings, StopReason, StopRequest, TestsChange, Trial, TriedMutant,
+        UserCommand,
     },
     run::Phase,
 };
@@ -68,6 +69,8 @@ fn verifications() -> Vec<Verification> {
             for mutants in [
                 Vec::new(),
                 missed(MutantTarget::Test),
+                missed(MutantTarget::WorkTest),
+                vec![tried(MutantTarget::Comment, MutantOutcome::Noticed)],
                 missed(MutantTarget::Work),
                 vec![tried(MutantTarget::Test, MutantOutcome::Noticed)],
             ] {
@@ -193,11 +196,15 @@ fn proves(state: &LoopState) -> bool {
         .trial
         .as_ref()
         .is_none_or(|trial| trial.problem.is_none() && trial.results.iter().all(|result| result.passed));
-    let missed = look
-        .mutants
-        .iter()
-        .filter(|tried| tried.outcome == MutantOutcome::Missed && tried.mutant.target == MutantTarget::Test);
-    look.goals.iter().all(|goal| goal.passed) && ran > 0 && ran >= before && is_tried && missed.count() < 3
+    let count = |target, outcome| {
+        let mutants = look.mutants.iter();
+        let is_one = |tried: &&TriedMutant| tried.outcome == outcome && tried.mutant.target == target;
+        mutants.filter(is_one).count()
+    };
+    let notices = count(MutantTarget::Test, MutantOutcome::Missed) < 3
+        && count(MutantTarget::WorkTest, MutantOutcome::Missed) < 2
+        && count(MutantTarget::Comment, MutantOutcome::Noticed) == 0;
+    look.goals.iter().all(|goal| goal.passed) && ran > 0 && ran >= before && is_tried && notices
 }
 
 fn check(before: &LoopState, input: &Input, step: &Step) {

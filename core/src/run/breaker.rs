@@ -153,6 +153,7 @@ impl Breaker {
             | Missing::OriginalTestsFail { .. }
             | Missing::NoTrial { .. }
             | Missing::TestsNoticeNothing { .. }
+            | Missing::CommentNoticed { .. }
             | Missing::More { .. } => true,
             Missing::SaidNotDone { .. }
             | Missing::SaidBlocked { .. }

@@ -33,7 +33,7 @@ use super::{
     ruling::project_rules,
     run::Driver,
     session::{CurrentSession, OutputTee, SharedRecording},
-    test_gate::{self, Closer, RunSoFar},
+    test_gate::{self, Closer, FailedBefore, RunSoFar},
 };
 
 /// How long a session may take to report its end when the loop itself cannot go on.
@@ -281,6 +281,7 @@ impl Driver {
             settings: state.view.settings.gate.clone(),
             from: state.view.changed_tests.count_from(),
             before: test_gate::baselines(&state.view),
+            failed_before: FailedBefore::of(&state.view.iterations.at_start.goals),
         });
         let before = state.view.plan.clone();
         let so_far = RunSoFar::new(state);

@@ -2,13 +2,15 @@
 //!
 //! A record is written before any file is replaced, so that the agent's files can be restored after a crash.
 
+mod bite;
 mod in_place;
 mod merged;
 mod skips;
 mod without_work;
+mod work_tests;
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -24,23 +26,24 @@ use ralph_core::event::{
 use ralph_core::machine::LoopState;
 use ralph_gate::{
     guard::{FileContent, FileGuard, GuardError, OpenTrial, Originals},
-    mutants::{Mutation, MutationKind, has_mutants, test_mutants, work_mutants},
+    mutants::has_mutants,
     runner::Runners,
 };
 use ralph_state::store::paths::{ProjectPaths, RunPaths};
-use ralph_system::files::read_bytes;
-use ralph_text::{is_part_of_word, whole_words, with_causes};
+use ralph_text::with_causes;
 
-use in_place::{InPlace, blocking, substituted};
+use bite::{AlteredRuns, EXPECTATIONS, Limits, Reached};
+use in_place::{InPlace, blocking};
 
 pub use merged::check_merged;
 pub(super) use skips::baselines;
 use skips::{counted_alone, run_of, skipped_tests, skips_more};
 pub(super) use without_work::Work;
 use without_work::{ChangedLines, WithWork};
+pub(super) use work_tests::FailedBefore;
 
 use super::{
-    goals::{CheckedGoal, ExecutionContext, check_all, compiled_python},
+    goals::{CheckedGoal, ExecutionContext},
     reruns::check_for_claim,
 };
 
@@ -51,15 +54,6 @@ const BITE_FACTOR: u32 = 4;
 /// One run of the goals with a mutant may take this long at least, or this many times the duration of the goals.
 const MUTANT_TIME: Duration = Duration::from_secs(10);
 const MUTANT_FACTOR: u32 = 3;
-/// Maximum number of altered expectations among the mutants. They are tried first.
-const EXPECTATIONS: usize = 3;
-/// Maximum number of source files searched for mutants.
-const FILES: usize = 60;
-/// Maximum number of lines between the start of a test and its expectation.
-const LINES_OF_A_TEST: usize = 60;
-/// Longer files are not mutated.
-const FILE_BYTES: u64 = 1 << 20;
-
 /// The tests of a run's goals, as they were when it began.
 #[derive(Debug)]
 pub(super) struct TestGate {
@@ -268,6 +262,7 @@ pub(super) struct Closer {
     pub(super) from: Option<u32>,
     /// The counts of the original tests, by goal.
     pub(super) before: BTreeMap<String, TestCounts>,
+    pub(super) failed_before: FailedBefore,
 }
 
 /// Runs the goals. If they pass and decide a claim, also runs the trial, the mutants and the goals without the work.
@@ -293,6 +288,7 @@ pub(super) async fn look(
         settings,
         from,
         before,
+        failed_before,
     }) = closer.filter(|_| passed)
     else {
         return look;
@@ -322,7 +318,7 @@ pub(super) async fn look(
     if !tries && !bites {
         return look;
     }
-    let originals = Arc::new(originals);
+    let (originals, failed_before) = (Arc::new(originals), Arc::new(failed_before));
     let mut in_place = match InPlace::begin(&originals, &gate.project, &gate.record).await {
         Ok(in_place) => in_place,
         Err(error) => {
@@ -381,25 +377,15 @@ pub(super) async fn look(
         for goal in &mut counted {
             goal.timeout_ms = goal.timeout_ms.min(patience_ms);
         }
-        let reached = Reached::by(&counted, &report, &place.scratch);
-        let gate = Arc::clone(&gate);
-        let tests = {
-            let (originals, gate) = (Arc::clone(&originals), Arc::clone(&gate));
-            move || expectations(&originals, &gate.project, &reached)
+        let Work { lines, before } = blocking(|| Ok(changed())).await.unwrap_or_default();
+        let mut runs = AlteredRuns {
+            held: in_place.take(),
+            goals: counted.clone(),
+            parallel,
+            place: Arc::clone(&place),
         };
-        let Work { mut lines, before } = blocking(|| Ok(changed())).await.unwrap_or_default();
-        let work = {
-            let (originals, gate) = (Arc::clone(&originals), Arc::clone(&gate));
-            move || {
-                let is_test = |path: &String| originals.test_files().any(|test| test == path);
-                lines.retain(|(path, _)| has_mutants(path) && (!is_test(path) || path.ends_with(".rs")));
-                work(&gate.project, lines)
-            }
-        };
-        let held = in_place.take().expect("it was put in place");
-        let (goals, place_of_mutants) = (counted.clone(), Arc::clone(&place));
-        let (held, mutants) = bite(held, goals, parallel, place_of_mutants, limits, tests, work).await;
-        (in_place, look.mutants) = (held, mutants);
+        look.mutants = bitten(&mut runs, &report, &gate, &originals, &failed_before, lines, &limits).await;
+        in_place = runs.held;
         let has_time = in_place.is_some() && Instant::now() < until;
         whole = has_time.then_some(before);
     }
@@ -431,6 +417,42 @@ pub(super) async fn look(
 
 fn results(checked: &[CheckedGoal]) -> Vec<GoalResult> {
     checked.iter().map(|checked| checked.result.clone()).collect()
+}
+
+/// Alters the tests of the work, or else some expectations of any tests, and then the work. `report` has the results as
+/// they are.
+async fn bitten(
+    runs: &mut AlteredRuns,
+    report: &[CheckedGoal],
+    gate: &Arc<TestGate>,
+    originals: &Arc<Originals>,
+    failed_before: &Arc<FailedBefore>,
+    mut lines: ChangedLines,
+    limits: &Limits,
+) -> Vec<TriedMutant> {
+    let of_work = {
+        let (gate, originals, before) = (Arc::clone(gate), Arc::clone(originals), Arc::clone(failed_before));
+        blocking(move || Ok(work_tests::find(&originals, &gate.project, &before))).await
+    };
+    let mut mutants = work_tests::tried(runs, of_work.unwrap_or_default(), report, limits.until).await;
+    let reached = Reached::by(&runs.goals, report, &runs.place.scratch);
+    let (gate, originals) = (Arc::clone(gate), Arc::clone(originals));
+    let found = blocking(move || {
+        let is_test = |path: &String| originals.test_files().any(|test| test == path);
+        lines.retain(|(path, _)| has_mutants(path) && (!is_test(path) || path.ends_with(".rs")));
+        Ok((
+            bite::expectations(&originals, &gate.project, &reached),
+            bite::work(&gate.project, lines),
+        ))
+    });
+    let (tests, work) = found.await.unwrap_or_default();
+    let has_verdict = mutants.iter().any(|tried| tried.outcome != MutantOutcome::NoVerdict);
+    if !has_verdict {
+        mutants.extend(bite::bite(runs, tests, limits.mutants.min(EXPECTATIONS), limits.until).await);
+    }
+    let of_work = limits.mutants.saturating_sub(EXPECTATIONS);
+    mutants.extend(bite::bite(runs, work, of_work, limits.until).await);
+    mutants
 }
 
 /// The result of a trial of `changes` that could not run.
@@ -466,206 +488,6 @@ async fn with_originals<Running: Future<Output = Vec<CheckedGoal>>>(
     }
 }
 
-/// Maximum number of mutants, and the time after which none begins.
-struct Limits {
-    mutants: usize,
-    until: Instant,
-}
-
-/// Tries mutants one after the other, each alone.
-async fn bite(
-    mut held: InPlace,
-    goals: Vec<Goal>,
-    parallel: bool,
-    place: Arc<ExecutionContext>,
-    limits: Limits,
-    tests: impl FnOnce() -> Vec<Candidate> + Send + 'static,
-    work: impl FnOnce() -> Vec<Candidate> + Send + 'static,
-) -> (Option<InPlace>, Vec<TriedMutant>) {
-    let found = blocking(move || Ok((tests(), work()))).await;
-    let (tests, work) = found.unwrap_or_default();
-    let mut tried = Vec::new();
-    let at_most = [
-        limits.mutants.min(EXPECTATIONS),
-        limits.mutants.saturating_sub(EXPECTATIONS),
-    ];
-    for (candidates, at_most) in [tests, work].into_iter().zip(at_most) {
-        let mut verdicts = 0;
-        for candidate in candidates {
-            if verdicts >= at_most || Instant::now() >= limits.until {
-                break;
-            }
-            let Candidate { mutation, before } = candidate;
-            let path = mutation.mutant.path.clone();
-            let Some(mutated) = substituted(held, path.to_string(), mutation.text.into_bytes()).await else {
-                return (None, tried);
-            };
-            let results = check_all(goals.clone(), parallel, Arc::clone(&place)).await;
-            let outcome = outcome(&results);
-            verdicts += usize::from(outcome != MutantOutcome::NoVerdict);
-            tried.push(TriedMutant {
-                mutant: mutation.mutant,
-                outcome,
-            });
-            held = match substituted(mutated, path.into(), before).await {
-                Some(held) => held,
-                None => return (None, tried),
-            };
-        }
-    }
-    (Some(held), tried)
-}
-
-fn outcome(results: &[CheckedGoal]) -> MutantOutcome {
-    if results.iter().all(|checked| checked.result.passed) {
-        return MutantOutcome::Missed;
-    }
-    let has_failed = |checked: &CheckedGoal| checked.result.tests.as_ref().is_some_and(|tests| tests.failed > 0);
-    match results.iter().any(has_failed) {
-        true => MutantOutcome::Noticed,
-        false => MutantOutcome::NoVerdict,
-    }
-}
-
-/// A mutant, with the original content of its file.
-struct Candidate {
-    mutation: Mutation,
-    before: Vec<u8>,
-}
-
-/// Evidence of which tests run: a goal may run only some of the project's tests.
-struct Reached {
-    /// Names of passed tests that are one word, without their modules: `adds` for `tests::adds`.
-    names: HashSet<String>,
-    /// Names of passed tests that are more than one word.
-    odd_names: Vec<String>,
-    /// The words of the goals' commands, without quotes and slashes at their ends.
-    words: Vec<String>,
-    /// The ends of the goals' outputs.
-    tails: Vec<String>,
-    /// The directory of Python files that goals compiled, by the path of their source.
-    compiled: PathBuf,
-}
-
-impl Reached {
-    fn by(goals: &[Goal], checked: &[CheckedGoal], scratch: &Path) -> Self {
-        let reports = checked.iter().filter_map(|checked| checked.report.as_ref());
-        let name = |id: &String| {
-            let end = id.rsplit([':', '.', ' ', '/']).next().unwrap_or(id);
-            end.split(['[', '(']).next().unwrap_or(end).to_owned()
-        };
-        let names = reports.flat_map(|report| &report.passed).map(name);
-        let words = goals.iter().flat_map(|goal| goal.command.split_whitespace());
-        let words = words.map(|word| word.trim_matches(['"', '\'']).trim_end_matches('/').to_owned());
-        let (names, odd_names): (Vec<_>, Vec<_>) = names
-            .filter(|name| !name.is_empty())
-            .partition(|name| name.chars().all(is_part_of_word));
-        Self {
-            names: names.into_iter().collect(),
-            odd_names,
-            words: words.collect(),
-            tails: checked.iter().map(|checked| checked.output.clone()).collect(),
-            compiled: compiled_python(scratch),
-        }
-    }
-
-    /// Whether the tests of a file run: a command names it or a directory of it, it was printed, or Python compiled it.
-    fn has_file(&self, project: &Path, path: &str) -> bool {
-        let mut paths = Path::new(path).ancestors().filter_map(Path::to_str);
-        let is_named = paths.any(|path| !path.is_empty() && self.words.iter().any(|word| word == path));
-        is_named || self.tails.iter().any(|tail| contains_word(tail, path)) || self.has_compiled(project, path)
-    }
-
-    fn has_compiled(&self, project: &Path, path: &str) -> bool {
-        let source = project.join(path);
-        let (Some(stem), Some(parent)) = (source.file_stem().and_then(|stem| stem.to_str()), source.parent()) else {
-            return false;
-        };
-        let below = parent.strip_prefix("/").unwrap_or(parent);
-        let Ok(entries) = std::fs::read_dir(self.compiled.join(below)) else {
-            return false;
-        };
-        let starts = format!("{stem}.");
-        entries
-            .flatten()
-            .any(|entry| entry.file_name().to_string_lossy().starts_with(&starts))
-    }
-
-    /// For each line of a file, whether it has the name of a test that is known to have run.
-    fn lines_with_tests(&self, text: &str) -> Vec<bool> {
-        let has_name = |line: &str| {
-            let mut words = line.split(|c| !is_part_of_word(c));
-            words.any(|word| self.names.contains(word)) || self.odd_names.iter().any(|name| contains_word(line, name))
-        };
-        text.lines().map(has_name).collect()
-    }
-}
-
-/// Returns mutants of expectations. Tests that are known to run come first, altered literals come before negated assertions,
-/// and each file has one before any has a second. New tests come after older ones.
-///
-/// The files are read with the originals in place.
-fn expectations(originals: &Originals, project: &Path, reached: &Reached) -> Vec<Candidate> {
-    let new = originals.new_tests(project).unwrap_or_default();
-    let known = originals.test_files().map(|path| (false, path));
-    let all = known.chain(new.iter().map(|path| (true, path.as_str())));
-    let mut files: Vec<(bool, bool, &str)> = all
-        .filter(|(_, path)| has_mutants(path))
-        .map(|(is_new, path)| (!reached.has_file(project, path), is_new, path))
-        .collect();
-    files.sort_unstable();
-    let mut ranked = Vec::new();
-    for (is_unknown, is_new, path) in files.into_iter().take(FILES) {
-        let Ok(before) = read_bytes(&project.join(path), FILE_BYTES) else {
-            continue;
-        };
-        let Ok(text) = std::str::from_utf8(&before) else {
-            continue;
-        };
-        let with_tests = reached.lines_with_tests(text);
-        let mutations = test_mutants(path, text, text.len() as u64).into_iter().map(|mutation| {
-            let above = with_tests.iter().take(mutation.mutant.line as usize);
-            let runs = above.rev().take(LINES_OF_A_TEST).any(|has_test| *has_test);
-            let is_negation = mutation.kind != MutationKind::Literal;
-            ((is_unknown && !runs, is_new, is_negation, !runs), mutation)
-        });
-        let mut of_file: Vec<_> = mutations.collect();
-        of_file.sort_by_key(|(rank, _)| *rank);
-        let best = of_file.into_iter().take(EXPECTATIONS * 2).enumerate();
-        ranked.extend(best.map(|(nth, (rank, mutation))| {
-            let before = before.clone();
-            ((rank, nth), Candidate { mutation, before })
-        }));
-    }
-    ranked.sort_by_key(|(rank, _)| *rank);
-    ranked.into_iter().map(|(_, candidate)| candidate).collect()
-}
-
-fn contains_word(line: &str, word: &str) -> bool {
-    whole_words(line, word).next().is_some()
-}
-
-/// Returns mutants of lines that the run changed. Each file has one before any has a second.
-fn work(project: &Path, changed: ChangedLines) -> Vec<Candidate> {
-    let mut ranked = Vec::new();
-    for (path, lines) in changed.into_iter().take(FILES) {
-        let full = project.join(&path);
-        let Ok(before) = read_bytes(&full, FILE_BYTES) else {
-            continue;
-        };
-        let Ok(text) = std::str::from_utf8(&before) else {
-            continue;
-        };
-        let mutations = work_mutants(&path, text, &lines, text.len() as u64);
-        ranked.extend(mutations.into_iter().enumerate().map(|(nth, mutation)| {
-            let before = before.clone();
-            (nth, Candidate { mutation, before })
-        }));
-    }
-    ranked.sort_by_key(|(nth, _)| *nth);
-    ranked.into_iter().map(|(_, candidate)| candidate).collect()
-}
-
 /// The lines that a patch adds, in files that it does not delete.
 pub(super) fn added_lines(patch: &str) -> ChangedLines {
     let mut files: ChangedLines = Vec::new();
@@ -696,59 +518,24 @@ pub(super) fn added_lines(patch: &str) -> ChangedLines {
 mod tests {
     use super::*;
 
-    fn goal(command: &str) -> Goal {
-        Goal {
-            command: command.to_owned(),
-            ..Goal::default()
+    /// The result of a goal that passed.
+    pub(super) fn passing(name: &str) -> GoalResult {
+        GoalResult {
+            name: name.to_owned(),
+            passed: true,
+            exit: None,
+            score: None,
+            target: None,
+            duration_ms: 1,
+            why: None,
+            tail: Default::default(),
+            tests: None,
+            doubt: None,
+            failed_tests: Default::default(),
+            newly_skipped: Default::default(),
+            flaky: None,
+            sealed_output: None,
         }
-    }
-
-    #[test]
-    fn expectations_of_tests_that_run_are_altered_first() {
-        let dir = tempfile::tempdir().unwrap();
-        let project = dir.path().join("project");
-        for (path, expected) in [("tests/old/test_a.py", 1), ("tests/unit/test_b.py", 2)] {
-            let path = project.join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            let text = format!("from x import f\n\n\ndef test_it():\n    assert f() == {expected}\n");
-            std::fs::write(path, text).unwrap();
-        }
-        let rules = ralph_gate::guard::GuardRules {
-            tests: vec!["tests/**".to_owned()],
-            ..ralph_gate::guard::GuardRules::default()
-        };
-        let originals = FileGuard::new(rules).unwrap();
-        let originals = originals.take(&project, &dir.path().join("store")).unwrap();
-        // New tests come after older ones.
-        let new = project.join("tests/new/test_c.py");
-        std::fs::create_dir_all(new.parent().unwrap()).unwrap();
-        std::fs::write(&new, "from x import f\n\n\ndef test_new():\n    assert f() == 3\n").unwrap();
-        let last = expectations(
-            &originals,
-            &project,
-            &Reached::by(&[goal("pytest -q")], &[], dir.path()),
-        );
-        assert_eq!(last.last().unwrap().mutation.mutant.path, "tests/new/test_c.py");
-        let first = |reached: &Reached| {
-            expectations(&originals, &project, reached)[0]
-                .mutation
-                .mutant
-                .path
-                .clone()
-        };
-        let by = |command: &str| Reached::by(&[goal(command)], &[], &dir.path().join("scratch"));
-        assert_eq!(first(&by("pytest -q")), "tests/old/test_a.py");
-        assert_eq!(first(&by("pytest -q tests/unit/")), "tests/unit/test_b.py");
-        let printed = Reached {
-            tails: vec!["tests/unit/test_b.py .... [100%]".to_owned()],
-            ..by("pytest")
-        };
-        assert_eq!(first(&printed), "tests/unit/test_b.py");
-        let compiled = compiled_python(&dir.path().join("scratch"));
-        let compiled = compiled.join(project.join("tests/unit").strip_prefix("/").unwrap());
-        std::fs::create_dir_all(&compiled).unwrap();
-        std::fs::write(compiled.join("test_b.cpython-311.pyc"), "").unwrap();
-        assert_eq!(first(&by("pytest -q")), "tests/unit/test_b.py");
     }
 
     #[test]

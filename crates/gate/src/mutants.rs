@@ -16,11 +16,11 @@ mod scope;
 mod source;
 mod work;
 
-use std::ops::RangeInclusive;
+use std::{collections::BTreeMap, ops::RangeInclusive};
 
 use ralph_core::event::{Mutant, MutantTarget};
 
-use candidate::{Candidate, Random};
+use candidate::{AGAIN, Candidate, Edit, Random};
 use language::Language;
 use source::Source;
 
@@ -35,6 +35,18 @@ pub struct Mutation {
     pub mutant: Mutant,
     pub kind: MutationKind,
     pub text: String,
+    /// The line that opens the test of an altered expectation, from 1; the altered line of work.
+    pub test: u32,
+    edits: Vec<Edit>,
+}
+
+impl Mutation {
+    /// Returns `text` with all of these mutations of it; `None` if two of them change the same part.
+    pub fn all_in(text: &str, mutations: &[&Mutation]) -> Option<String> {
+        let mut edits: Vec<&Edit> = mutations.iter().flat_map(|mutation| &mutation.edits).collect();
+        edits.sort_by_key(|edit| (edit.start, edit.end));
+        candidate::applied(text, edits)
+    }
 }
 
 /// The kind of code that a mutant changes.
@@ -76,9 +88,29 @@ pub fn test_mutants(path: &str, text: &str, seed: u64) -> Vec<Mutation> {
         return Vec::new();
     };
     let mut random = Random::new(seed);
-    let candidates = assertions::candidates(&source, &mut random);
+    let mut candidates = assertions::candidates(&source, &mut random);
+    candidates.retain(|candidate| candidate.tier < AGAIN);
     let ordered = candidate::in_turns(candidates, &mut random, MOST);
     mutations(path, &source, ordered)
+}
+
+/// Mutants of what each test of a file expects, tests in the order of the file: up to `most` of a test, literals before
+/// opposite assertions, other assertions before another literal of the same one.
+pub fn expectations_by_test(path: &str, text: &str, most: usize) -> Vec<Vec<Mutation>> {
+    let Some(source) = source(path, text) else {
+        return Vec::new();
+    };
+    let mut random = Random::new(text.len() as u64);
+    let mut tests: BTreeMap<usize, Vec<Candidate>> = BTreeMap::new();
+    for candidate in assertions::candidates(&source, &mut random) {
+        tests.entry(candidate.group).or_default().push(candidate);
+    }
+    let of_test = |candidates: Vec<Candidate>| {
+        let ordered = candidate::by_assertion(candidates, most);
+        mutations(path, &source, ordered)
+    };
+    let tests = tests.into_values().map(of_test);
+    tests.filter(|mutations| !mutations.is_empty()).collect()
 }
 
 /// A file that is read for mutants; `None` if it is too large, or in a language that is not altered.
@@ -107,7 +139,13 @@ fn mutation(path: &str, source: &Source<'_>, candidate: &Candidate) -> Option<Mu
         MutationKind::Literal | MutationKind::Negation => MutantTarget::Test,
         MutationKind::Work => MutantTarget::Work,
     };
+    let test = match target {
+        MutantTarget::Work => line,
+        MutantTarget::Test | MutantTarget::WorkTest | MutantTarget::Comment | MutantTarget::Whole => candidate.group,
+    };
     (text != source.text).then(|| Mutation {
+        test: u32::try_from(test + 1).unwrap_or(u32::MAX),
+        edits: candidate.edits.clone(),
         mutant: Mutant {
             path: path.into(),
             line: u32::try_from(line + 1).unwrap_or(u32::MAX),

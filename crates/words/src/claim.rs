@@ -120,6 +120,9 @@ pub fn missing_in_words(missing: &Missing) -> String {
                 first.unwrap_or_default()
             )
         }
+        Missing::CommentNoticed { path } => {
+            format!("the goals fail once a comment is added to tests of the work ({path})")
+        }
         Missing::GoalsNotRun => "the goals were not run".to_owned(),
         Missing::NeedsSecondClaim => {
             "nothing but the agent's word: it has to claim completion twice in a row".to_owned()

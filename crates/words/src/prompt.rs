@@ -211,6 +211,10 @@ pub(super) fn missing(missing: &Missing, goals: &[Goal]) -> String {
              noticed:\n{}",
             mutants_listed(mutants)
         ),
+        Missing::CommentNoticed { path } => format!(
+            "the goals fail once a comment is added at the end of files with tests ({path}), so the work depends on what is in \
+             them. It must not read its own tests"
+        ),
         Missing::GoalsNotRun => "the goals were not run".to_owned(),
         Missing::NeedsSecondClaim => {
             "there is no proof: if it is true, claim it once more at the end of the next session".to_owned()

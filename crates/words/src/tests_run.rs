@@ -86,8 +86,7 @@ pub fn trial_result_in_words(trial: &Trial) -> String {
 /// `the tests noticed 4 of 5 small changes; they fail without the work`. Mutants without a verdict are left out of the
 /// numbers.
 pub fn mutants_in_words(mutants: &[TriedMutant]) -> String {
-    let small = |tried: &TriedMutant| tried.mutant.target != MutantTarget::Whole;
-    let few = mutants.iter().any(small).then(|| {
+    let few = mutants.iter().any(is_small).then(|| {
         let (noticed, of) = noticed_mutants(mutants);
         format!("the tests noticed {noticed} of {of} small changes")
     });
@@ -105,12 +104,14 @@ pub fn mutants_in_words(mutants: &[TriedMutant]) -> String {
 
 /// Returns the number of noticed small changes, and of those with a verdict.
 pub fn noticed_mutants(mutants: &[TriedMutant]) -> (usize, usize) {
-    let small = mutants
-        .iter()
-        .filter(|tried| tried.mutant.target != MutantTarget::Whole);
+    let small = mutants.iter().filter(|tried| is_small(tried));
     let with = |outcome| small.clone().filter(|tried| tried.outcome == outcome).count();
     let (noticed, missed) = (with(MutantOutcome::Noticed), with(MutantOutcome::Missed));
     (noticed, noticed + missed)
+}
+
+fn is_small(tried: &TriedMutant) -> bool {
+    !matches!(tried.mutant.target, MutantTarget::Whole | MutantTarget::Comment)
 }
 
 /// Returns the result of the goals without the work, if they ran so.
@@ -127,6 +128,8 @@ pub fn mutant_in_words(mutant: &Mutant) -> String {
     let what = match mutant.target {
         MutantTarget::Work => "the code",
         MutantTarget::Test => "what a test expects",
+        MutantTarget::WorkTest => "what a test of the work expects",
+        MutantTarget::Comment => return format!("a comment at the end of {path}"),
         MutantTarget::Whole => return format!("all of the work taken out: {}", mutant.before),
     };
     format!(

@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use super::MutationKind;
-use super::candidate::{Candidate, Edit, LAST_RESORT, Random};
+use super::candidate::{AGAIN, Candidate, Edit, LAST_RESORT, Random};
 use super::language::Language;
-use super::literal::{Value, altered, value};
+use super::literal::{Value, altered, altered_again, value};
 use super::negation::{Meaning, meaning};
 use super::scope::{FileScope, Scope, scope};
 use super::source::{LONGEST_LINE, Source};
@@ -187,9 +187,15 @@ impl Finder<'_> {
     }
 
     fn alter(&mut self, scope: Scope, part: usize, token: Option<usize>, tier: u8) {
-        let edit = token.and_then(|token| Edit::of_token(self.source, token, altered(self.source, token)?));
-        if let Some(edit) = edit {
-            self.push(MutationKind::Literal, tier, scope, part, vec![edit]);
+        let Some(token) = token else { return };
+        let others = [
+            (altered(self.source, token), tier),
+            (altered_again(self.source, token), AGAIN),
+        ];
+        for (other, tier) in others {
+            if let Some(edit) = other.and_then(|other| Edit::of_token(self.source, token, other)) {
+                self.push(MutationKind::Literal, tier, scope, part, vec![edit]);
+            }
         }
     }
 

@@ -7,6 +7,8 @@ use super::source::Source;
 
 /// From here on a candidate is used where nothing else is left.
 pub(super) const LAST_RESORT: u8 = 6;
+/// A literal that another candidate alters, too, altered in another way.
+pub(super) const AGAIN: u8 = 7;
 /// Most candidates that are put in order.
 const MOST_ORDERED: usize = 2000;
 
@@ -63,16 +65,21 @@ pub(super) struct Candidate {
 impl Candidate {
     /// The changed text; none if the edits do not fit it.
     pub(super) fn apply(&self, text: &str) -> Option<String> {
-        let mut changed = String::with_capacity(text.len() + 16);
-        let mut at = 0;
-        for edit in &self.edits {
-            changed.push_str(text.get(at..edit.start)?);
-            changed.push_str(&edit.text);
-            at = edit.end;
-        }
-        changed.push_str(text.get(at..)?);
-        Some(changed)
+        applied(text, &self.edits)
     }
+}
+
+/// The text with `edits`, which are in its order; none if they do not fit it, or overlap.
+pub(super) fn applied<'a>(text: &str, edits: impl IntoIterator<Item = &'a Edit>) -> Option<String> {
+    let mut changed = String::with_capacity(text.len() + 16);
+    let mut at = 0;
+    for edit in edits {
+        changed.push_str(text.get(at..edit.start)?);
+        changed.push_str(&edit.text);
+        at = edit.end;
+    }
+    changed.push_str(text.get(at..)?);
+    Some(changed)
 }
 
 /// A sequence of numbers that a seed decides (`SplitMix64`).
@@ -118,6 +125,19 @@ pub(super) fn by_line(mut candidates: Vec<Candidate>, random: &mut Random, most:
     }
     rounds.sort_by_key(|(round, candidate)| (*round, candidate.tier));
     rounds.into_iter().map(|(_, candidate)| candidate).take(most).collect()
+}
+
+/// Up to `most` candidates of one test: literals first, and another assertion each time as far as there are any.
+pub(super) fn by_assertion(mut candidates: Vec<Candidate>, most: usize) -> Vec<Candidate> {
+    let mut used = Used::default();
+    let mut ordered = Vec::new();
+    for kind in [MutationKind::Literal, MutationKind::Negation] {
+        let mut of_kind = candidates.extract_if(.., |candidate| candidate.kind == kind).collect();
+        while let Some(next) = used.take_best(&mut of_kind).filter(|_| ordered.len() < most) {
+            ordered.push(next);
+        }
+    }
+    ordered
 }
 
 /// A literal, an opposite, a literal and so on, of other tests and assertions each time as far as there are any.

@@ -180,8 +180,17 @@ fn is_argument_of_method(source: &Source<'_>, range: &Range<usize>, token: usize
 
 /// Another literal of the same type; none if there is no sure one.
 pub(super) fn altered(source: &Source<'_>, token: usize) -> Option<String> {
-    let text = source.at(token);
-    match source.kind(token)? {
+    other(source.kind(token)?, source.at(token))
+}
+
+/// A third literal of the same type, neither the one at `token` nor [`altered`].
+pub(super) fn altered_again(source: &Source<'_>, token: usize) -> Option<String> {
+    let kind = source.kind(token)?;
+    other(kind, &altered(source, token)?).filter(|third| third != source.at(token))
+}
+
+fn other(kind: Kind, text: &str) -> Option<String> {
+    match kind {
         Kind::Number => number(text),
         Kind::Text => altered_text(text),
         Kind::Character => character(text),

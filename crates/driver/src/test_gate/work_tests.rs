@@ -1,0 +1,329 @@
+//! The tests of the work: those that failed or did not exist when the run began, and pass now. They are what measures it, so
+//! the expectations of each are altered.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+    time::Instant,
+};
+
+use ralph_core::event::{GoalFailure, GoalResult, Mutant, MutantOutcome, MutantTarget, TriedMutant};
+use ralph_gate::{
+    guard::Originals,
+    mutants::{Mutation, expectations_by_test, has_mutants},
+};
+use ralph_system::files::read_bytes;
+
+use super::{
+    super::goals::CheckedGoal,
+    bite::{AlteredFile, AlteredRuns, FILE_BYTES, FILES, outcome},
+};
+
+/// Maximum number of tests of the work whose expectations are altered.
+const TESTS: usize = 24;
+/// Maximum number of altered expectations of one test.
+const OF_ONE_TEST: usize = 2;
+
+/// The failures of the goals before the first iteration.
+#[derive(Debug, Default)]
+pub(crate) struct FailedBefore {
+    /// The names of failed tests, as the runners print them.
+    names: Vec<String>,
+    /// Whether tests failed or could not be run whose names are unknown: any test may be one of the work.
+    is_unknown: bool,
+}
+
+impl FailedBefore {
+    /// Reads the results of the goals at the start of a run.
+    pub(crate) fn of(results: &[GoalResult]) -> Self {
+        let is_unnamed = |result: &GoalResult| {
+            let has_run = result.tests.as_ref().is_some_and(|tests| tests.ran() > 0);
+            !has_run || !result.passed && result.failed_tests.is_empty()
+        };
+        FailedBefore {
+            names: results
+                .iter()
+                .flat_map(|result| result.failed_tests.iter().map(|name| name.to_string()))
+                .collect(),
+            is_unknown: results.is_empty() || results.iter().any(is_unnamed),
+        }
+    }
+
+    /// Whether the test that `header` opens in the file at `path` failed, or that whole file.
+    fn has(&self, path: &str, header: &str) -> bool {
+        let stem = Path::new(path).file_stem().and_then(|stem| stem.to_str());
+        let is_file = |name: &String| name.ends_with(path) || stem == Some(last_part(name));
+        self.is_unknown || self.names.iter().any(|name| is_file(name) || is_named(header, name))
+    }
+}
+
+/// Whether the line that opens a test has the name that a runner prints: `def test_a(self):` for `m.C.test_a`, and
+/// `it('adds', () => {` for `sums > adds`.
+fn is_named(header: &str, name: &str) -> bool {
+    let header = header.trim();
+    let quoted = header.find(['\'', '"', '`']).and_then(|open| {
+        let quote = header[open..].chars().next()?;
+        let title = header[open + 1..].split(quote).next()?;
+        (!title.is_empty()).then_some(title)
+    });
+    if let Some(title) = quoted {
+        let above = name.strip_suffix(title);
+        return above.is_some_and(|above| above.is_empty() || !above.ends_with(char::is_alphanumeric));
+    }
+    let last = last_part(name);
+    let mut words = header.split(|c: char| !c.is_alphanumeric() && c != '_');
+    !last.is_empty() && words.any(|word| word == last)
+}
+
+/// The last part of a test's name, without its parameters.
+fn last_part(name: &str) -> &str {
+    let whole = name.split(['[', '(']).next().unwrap_or(name).trim_end();
+    whole.rsplit([':', '.', '/', ' ', '>']).next().unwrap_or(whole)
+}
+
+/// A test of the work, with the alterations of its expectations.
+#[derive(Debug)]
+pub(super) struct WorkTest {
+    path: String,
+    header: String,
+    mutations: Vec<Mutation>,
+}
+
+/// The tests of the work, by their files, with the contents of these.
+#[derive(Debug, Default)]
+pub(super) struct WorkTests {
+    tests: Vec<WorkTest>,
+    files: BTreeMap<String, String>,
+}
+
+/// Finds the tests of the work. The files are read with the originals in place.
+pub(super) fn find(originals: &Originals, project: &Path, before: &FailedBefore) -> WorkTests {
+    let new = originals.new_tests(project).unwrap_or_default();
+    let known = originals.test_files().map(|path| (false, path));
+    let all = known.chain(new.iter().map(|path| (true, path.as_str())));
+    let mut found = WorkTests::default();
+    for (is_new, path) in all.filter(|(_, path)| has_mutants(path)) {
+        if found.tests.len() >= TESTS || found.files.len() >= FILES {
+            break;
+        }
+        let text = read_bytes(&project.join(path), FILE_BYTES).ok();
+        let Some(text) = text.and_then(|bytes| String::from_utf8(bytes).ok()) else {
+            continue;
+        };
+        let tests = expectations_by_test(path, &text, OF_ONE_TEST).into_iter();
+        let tests = tests.filter_map(|mutations| {
+            let line = mutations.first()?.test as usize;
+            let header = text.lines().nth(line.checked_sub(1)?)?.to_owned();
+            (is_new || before.has(path, &header)).then(|| WorkTest {
+                path: path.to_owned(),
+                header,
+                mutations: mutations.into_iter().map(of_work).collect(),
+            })
+        });
+        let left = TESTS - found.tests.len();
+        let known = found.tests.len();
+        found.tests.extend(tests.take(left));
+        if found.tests.len() > known {
+            found.files.insert(path.to_owned(), text);
+        }
+    }
+    found
+}
+
+fn of_work(mut mutation: Mutation) -> Mutation {
+    mutation.mutant.target = MutantTarget::WorkTest;
+    mutation
+}
+
+/// Alters the expectations of the tests of the work. `with_work` are the results as they are.
+///
+/// First a comment is added to each file: what fails by that knows the files of its tests, and its results say nothing. Then
+/// one expectation of each test is altered, all in one run, and each test has to fail by its name. The tests that have not are
+/// altered alone.
+pub(super) async fn tried(
+    runs: &mut AlteredRuns,
+    found: WorkTests,
+    with_work: &[CheckedGoal],
+    until: Instant,
+) -> Vec<TriedMutant> {
+    let WorkTests { mut tests, mut files } = found;
+    // What fails still may fail, or the goals had not passed.
+    tests.retain(|test| named_in(test, with_work).0.is_empty());
+    files.retain(|path, _| tests.iter().any(|test| test.path == *path));
+    let Some((first, _)) = files.first_key_value() else {
+        return Vec::new();
+    };
+    let comment = Mutant {
+        path: first.as_str().into(),
+        line: 1,
+        before: "".into(),
+        after: "".into(),
+        target: MutantTarget::Comment,
+    };
+    let mut tried = Vec::new();
+    let Some(outcome) = commented(runs, &files).await else {
+        return tried;
+    };
+    if outcome == MutantOutcome::Noticed {
+        tried.push(TriedMutant {
+            mutant: comment,
+            outcome,
+        });
+        return tried;
+    }
+    let mut noticed = Vec::new();
+    if tests.len() > 1 {
+        let Some(results) = runs.run(all_altered(&tests, &files)).await else {
+            return tried;
+        };
+        noticed = tests.iter().map(|test| has_failed(test, &results, with_work)).collect();
+    }
+    for (at, test) in tests.into_iter().enumerate() {
+        if noticed.get(at) == Some(&true) {
+            tried.extend(test.mutations.into_iter().next().map(|mutation| TriedMutant {
+                mutant: mutation.mutant,
+                outcome: MutantOutcome::Noticed,
+            }));
+            continue;
+        }
+        for mutation in test.mutations {
+            if Instant::now() >= until {
+                return tried;
+            }
+            let Some(before) = files.get(&test.path) else { break };
+            let file = AlteredFile {
+                path: test.path.clone(),
+                before: before.clone().into_bytes(),
+                altered: mutation.text.into_bytes(),
+            };
+            let Some(results) = runs.run(vec![file]).await else {
+                return tried;
+            };
+            let outcome = self::outcome(&results);
+            tried.push(TriedMutant {
+                mutant: mutation.mutant,
+                outcome,
+            });
+            if outcome == MutantOutcome::Noticed {
+                break;
+            }
+        }
+    }
+    tried
+}
+
+/// Runs the goals with a comment at the end of each file; once more if they fail, which may be chance.
+async fn commented(runs: &mut AlteredRuns, files: &BTreeMap<String, String>) -> Option<MutantOutcome> {
+    let mut outcome = MutantOutcome::NoVerdict;
+    for _ in 0..2 {
+        let results = runs.run(files.iter().map(with_comment).collect()).await?;
+        let mut failed = results.iter().filter_map(|checked| checked.result.why.as_ref());
+        // A busy machine may be slow once.
+        let is_chance = |why: &GoalFailure| matches!(why, GoalFailure::TimedOut { .. } | GoalFailure::Killed);
+        outcome = match results.iter().all(|checked| checked.result.passed) {
+            true => return Some(MutantOutcome::Missed),
+            false if failed.all(is_chance) => MutantOutcome::NoVerdict,
+            false => MutantOutcome::Noticed,
+        };
+    }
+    Some(outcome)
+}
+
+fn with_comment((path, text): (&String, &String)) -> AlteredFile {
+    let mark = if path.ends_with(".py") { "#" } else { "//" };
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    AlteredFile {
+        path: path.clone(),
+        before: text.clone().into_bytes(),
+        altered: format!("{text}{end}{mark} end\n").into_bytes(),
+    }
+}
+
+/// Each file with one altered expectation in each of its tests.
+fn all_altered(tests: &[WorkTest], files: &BTreeMap<String, String>) -> Vec<AlteredFile> {
+    let altered = files.iter().filter_map(|(path, text)| {
+        let of_file = tests.iter().filter(|test| test.path == *path);
+        let mutations: Vec<&Mutation> = of_file.filter_map(|test| test.mutations.first()).collect();
+        Some(AlteredFile {
+            path: path.clone(),
+            before: text.clone().into_bytes(),
+            altered: Mutation::all_in(text, &mutations)?.into_bytes(),
+        })
+    });
+    altered.collect()
+}
+
+/// Whether a test failed by its name, which no other test has.
+fn has_failed(test: &WorkTest, results: &[CheckedGoal], with_work: &[CheckedGoal]) -> bool {
+    let (failed, passed) = named_in(test, results);
+    let (_, passed_with_work) = named_in(test, with_work);
+    let all: BTreeSet<String> = [&failed, &passed, &passed_with_work]
+        .into_iter()
+        .flatten()
+        .cloned()
+        .collect();
+    !failed.is_empty() && all.len() == 1
+}
+
+/// The names of failed and of passed tests that may be this one. The cases of a test with parameters have one name.
+fn named_in(test: &WorkTest, checked: &[CheckedGoal]) -> (BTreeSet<String>, BTreeSet<String>) {
+    let (mut failed, mut passed) = (BTreeSet::new(), BTreeSet::new());
+    for report in checked.iter().filter_map(|checked| checked.report.as_ref()) {
+        for (names, found) in [(&report.failed, &mut failed), (&report.passed, &mut passed)] {
+            let names = names.iter().filter(|name| is_named(&test.header, name));
+            found.extend(names.map(|name| name.split(['[', '(']).next().unwrap_or(name).trim_end().to_owned()));
+        }
+    }
+    (failed, passed)
+}
+
+#[cfg(test)]
+mod tests {
+    use ralph_core::event::TestCounts;
+
+    use super::*;
+
+    #[test]
+    fn the_line_that_opens_a_test_has_the_name_that_runners_print() {
+        for (header, name, is_one) in [
+            ("def test_a(self):", "m.C.test_a", true),
+            ("    async def test_a():", "tests/test_m.py::test_a[1-2]", true),
+            ("def test_a(self):", "m.C.test_ab", false),
+            ("fn adds() {", "sums::tests::adds", true),
+            ("it('adds two', () => {", "sums > adds two", true),
+            ("it('adds two', () => {", "adds two", true),
+            ("it('adds', () => {", "sums > never adds", true),
+            ("it('adds', () => {", "readds", false),
+            ("it('encode yes', () => {", "encode", false),
+            ("func TestAdd(t *testing.T) {", "TestAdd", true),
+        ] {
+            assert_eq!(is_named(header, name), is_one, "{header} {name}");
+        }
+    }
+
+    #[test]
+    fn tests_of_the_work_failed_before_it_by_their_names_or_those_of_their_files() {
+        let result = |passed, ran, names: &[&str]| GoalResult {
+            passed,
+            tests: Some(TestCounts {
+                passed: ran,
+                ..TestCounts::default()
+            }),
+            failed_tests: names.iter().map(|name| (*name).into()).collect(),
+            ..crate::test_gate::tests::passing("tests")
+        };
+        let named = FailedBefore::of(&[result(false, 3, &["leap_test", "tests/test_b.py", "m.C.test_c"])]);
+        assert!(named.has("src/leap_test.py", "def test_any(self):"));
+        assert!(named.has("tests/test_b.py", "def test_any(self):"));
+        assert!(named.has("tests/test_d.py", "def test_c(self):"));
+        assert!(!named.has("tests/test_d.py", "def test_d(self):"));
+        for unknown in [
+            FailedBefore::of(&[]),
+            FailedBefore::of(&[result(false, 0, &[])]),
+            FailedBefore::of(&[result(false, 3, &[])]),
+        ] {
+            assert!(unknown.has("any.py", "def test_any():"), "{unknown:?}");
+        }
+        assert!(!FailedBefore::of(&[result(true, 3, &[])]).has("any.py", "def test_any():"));
+    }
+}
