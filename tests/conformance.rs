@@ -5,11 +5,11 @@ use std::{
     fs::{self, Permissions},
     os::unix::fs::PermissionsExt,
     path::Path,
-    sync::{Mutex, MutexGuard, PoisonError},
     thread,
     time::Duration,
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use ralph_system::proc::{ConfinementLevel, Supervisor};
 
 use crate::{
@@ -414,7 +414,7 @@ each_agent!(
 /// Keeps tests that start many agents apart: beside each other, one of them may not get to print its version in time.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+    ALONE.lock()
 }
 
 fn a_real_agent_is_tested(agent: Agent) {

@@ -3,10 +3,11 @@
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     thread,
 };
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::speaker::say_all;
@@ -46,7 +47,7 @@ fn serve(mut stream: TcpStream, streams: &Streams) {
                 let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
                 let connected = json!({"type": "server.connected", "properties": {}});
                 _ = write!(stream, "{head}data: {connected}\n\n"); // the client may be gone
-                streams.lock().unwrap_or_else(PoisonError::into_inner).push(stream);
+                streams.lock().push(stream);
                 return;
             }
             "GET /global/health" => json!({"healthy": true, "version": "1.18.33"}),
@@ -96,7 +97,7 @@ fn request(reader: &mut impl BufRead) -> Option<String> {
 fn speak(streams: &Streams) {
     let tell = |kind: &str, properties: Value| {
         let event = json!({"type": kind, "properties": properties});
-        for mut stream in &*streams.lock().unwrap_or_else(PoisonError::into_inner) {
+        for mut stream in &*streams.lock() {
             _ = write!(stream, "data: {event}\n\n"); // the client may be gone
         }
     };

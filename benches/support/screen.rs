@@ -7,11 +7,12 @@ use std::{
     io::{Read, Write},
     num::NonZeroU16,
     process::Command,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
 
+use parking_lot::{Condvar, Mutex};
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 
 /// Time limit that is reached only if something does not work.
@@ -100,22 +101,21 @@ impl Screen {
     /// Waits until `wanted` is shown, or until it is not; returns the time.
     pub fn wait_for(&self, wanted: &str, shown: bool) -> Instant {
         let deadline = Instant::now() + PATIENCE;
-        let mut seen = self.lock();
+        let mut seen = self.seen.0.lock();
         while seen.parser.screen().contents().contains(wanted) != shown {
             assert!(
                 !seen.ended && Instant::now() < deadline,
                 "`{wanted}`: {}",
                 seen.parser.screen().contents()
             );
-            let waited = self.seen.1.wait_timeout(seen, Duration::from_secs(1));
-            seen = waited.unwrap_or_else(PoisonError::into_inner).0;
+            self.seen.1.wait_for(&mut seen, Duration::from_secs(1));
         }
         Instant::now()
     }
 
     /// Returns the text on the screen.
     pub fn contents(&self) -> String {
-        self.lock().parser.screen().contents()
+        self.seen.0.lock().parser.screen().contents()
     }
 
     /// Returns the time that `key` takes to make `wanted` appear or disappear.
@@ -127,7 +127,7 @@ impl Screen {
 
     /// Returns the frames and bytes so far.
     pub fn drawn(&self) -> (u64, u64) {
-        let seen = self.lock();
+        let seen = self.seen.0.lock();
         (seen.frames, seen.bytes)
     }
 
@@ -156,10 +156,6 @@ impl Screen {
         let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
         kib.unwrap_or(0) * 1024
     }
-
-    fn lock(&self) -> MutexGuard<'_, Seen> {
-        self.seen.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Drop for Screen {
@@ -175,7 +171,7 @@ impl Drop for Screen {
 }
 
 fn write(keyboard: &Keyboard, keys: &str) {
-    let mut keyboard = keyboard.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut keyboard = keyboard.lock();
     keyboard.write_all(keys.as_bytes()).expect("a keyboard");
 }
 
@@ -187,7 +183,7 @@ fn read(mut reader: Box<dyn Read + Send>, seen: &(Mutex<Seen>, Condvar), keyboar
     let mut buffer = vec![0; 64 * 1024];
     loop {
         let count = reader.read(&mut buffer).unwrap_or(0);
-        let mut now = seen.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut now = seen.0.lock();
         if count == 0 {
             now.ended = true;
         }

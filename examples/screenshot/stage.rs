@@ -4,11 +4,12 @@ use std::{
     io::{Read, Write},
     num::NonZeroU16,
     path::Path,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     thread,
     time::{Duration, Instant, SystemTime},
 };
 
+use parking_lot::{Condvar, Mutex};
 use portable_pty::{Child, CommandBuilder, PtySize, native_pty_system};
 use ralph_state::store::recording::TerminalRecording;
 use tempfile::TempDir;
@@ -97,30 +98,25 @@ impl Stage {
     /// Waits until `wanted` is shown.
     pub fn wait_for(&self, wanted: &str) {
         let deadline = Instant::now() + PATIENCE;
-        let mut film = self.lock();
+        let mut film = self.film.0.lock();
         while !film.parser.screen().contents().contains(wanted) {
             assert!(
                 !film.ended && Instant::now() < deadline,
                 "`{wanted}`: {}",
                 film.parser.screen().contents()
             );
-            let waited = self.film.1.wait_timeout(film, Duration::from_secs(1));
-            film = waited.unwrap_or_else(PoisonError::into_inner).0;
+            self.film.1.wait_for(&mut film, Duration::from_secs(1));
         }
     }
 
     /// Waits for the end of the program, and returns all frames.
     pub fn close(mut self) -> Vec<Frame> {
         self.child.wait().expect("ralph's end");
-        let mut film = self.lock();
+        let mut film = self.film.0.lock();
         while !film.ended {
-            film = self.film.1.wait(film).unwrap_or_else(PoisonError::into_inner);
+            self.film.1.wait(&mut film);
         }
         sparse(std::mem::take(&mut film.frames))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Film> {
-        self.film.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -146,7 +142,7 @@ fn shoot(mut reader: Box<dyn Read + Send>, mut recording: TerminalRecording, fil
         let count = reader.read(&mut buffer).unwrap_or(0);
         recording.output(&buffer[..count]);
         recording.write_out();
-        let mut now = film.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut now = film.0.lock();
         written.extend_from_slice(&buffer[..count]);
         while let Some(end) = written.windows(FINISHED.len()).position(|part| part == FINISHED) {
             let frame: Vec<u8> = written.drain(..end + FINISHED.len()).collect();

@@ -4,10 +4,10 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     env,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
 };
 
 use nix::unistd::{AccessFlags, access};
+use parking_lot::Mutex;
 use ralph_agent::{catalog::Catalog, manifest::Manifest};
 use ralph_core::event::Notice;
 use ralph_system::sandbox::{
@@ -122,12 +122,12 @@ impl Denials {
     /// Returns the notice that a tool needs what every sandbox forbids, if it is the first one.
     fn forbidden(&self, output: &str) -> Option<Notice> {
         let what = forbidden(output)?;
-        let mut told = self.told_forbidden.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = self.told_forbidden.lock();
         told.insert(what).then(|| forbidden_in_words(what))
     }
 
     fn is_new(&self, path: &Path) -> bool {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = self.told.lock();
         told.len() < MOST_TOLD && told.insert(path.to_owned())
     }
 }

@@ -5,10 +5,11 @@ use std::{
     env, fs,
     os::unix::fs::FileTypeExt,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
 use nix::unistd::geteuid;
+use parking_lot::Mutex;
 use ralph_agent::{
     catalog::Catalog,
     manifest::{Manifest, Transport},
@@ -542,7 +543,7 @@ fn public_ssh_files(policy: &FilePolicy) -> Vec<PathBuf> {
 fn once(tell: impl Fn(Notice) + Send + Sync + 'static) -> impl Fn(Notice) + Send + Sync + 'static {
     let told: Mutex<Vec<Notice>> = Mutex::default();
     move |notice| {
-        let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = told.lock();
         if told.len() < MOST_TOLD && !told.contains(&notice) {
             told.push(notice.clone());
             tell(notice);

@@ -9,7 +9,7 @@ use std::{
     collections::VecDeque,
     io,
     sync::{
-        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        Arc,
         mpsc::{self, Receiver, Sender},
     },
     thread,
@@ -17,6 +17,7 @@ use std::{
 };
 
 use nix::sys::signal::Signal;
+use parking_lot::{Condvar, Mutex};
 use ralph_core::event::{Event, Record, RequestedBy, RunEvent, UserCommand};
 use ralph_state::{
     control::{
@@ -95,12 +96,8 @@ struct RemoteState {
 }
 
 impl RemoteShared {
-    fn lock(&self) -> MutexGuard<'_, RemoteState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn wake(&self, refusal: Option<String>) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.refusals.extend(refusal);
         state.woken = true;
         self.came.notify_one();
@@ -108,9 +105,9 @@ impl RemoteShared {
 
     /// Queues `event` once there is room for it. Returns false if the screen is gone.
     fn keep(&self, event: UiEvent) -> bool {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         while state.output_bytes >= KEPT_BYTES && !state.abandoned {
-            state = self.taken.wait(state).unwrap_or_else(PoisonError::into_inner);
+            self.taken.wait(&mut state);
         }
         let state = &mut *state;
         match (event, state.events.back_mut()) {
@@ -177,7 +174,7 @@ impl Remote {
 
     /// How the stream ended; `None` while it is open.
     pub(crate) fn ending(&self) -> Option<StreamEnd> {
-        self.shared.lock().ending
+        self.shared.state.lock().ending
     }
 
     /// Returns the sender of orders to the loop. If this process has started the loop as process `started`, a typed
@@ -201,7 +198,7 @@ impl Remote {
 
 impl Drop for Remote {
     fn drop(&mut self) {
-        let mut state = self.shared.lock();
+        let mut state = self.shared.state.lock();
         state.abandoned = true;
         state.closer = None;
         self.shared.taken.notify_all();
@@ -245,7 +242,7 @@ impl FrameReceiver {
     /// Notes the screen number of `hello` and the closer of its stream. Returns false if the screen is gone.
     fn follow(&self, frames: &FrameReader, hello: &Hello) -> bool {
         let closer = frames.closer();
-        let mut state = self.shared.lock();
+        let mut state = self.shared.state.lock();
         state.screen = hello.screen;
         // If the screen has gone meanwhile, the closer is dropped, which closes the stream: the loop would count this
         // screen for ever.
@@ -267,7 +264,7 @@ impl FrameReceiver {
                 None => break StreamEnd::Lost,
             }
         };
-        self.shared.lock().ending = Some(ending);
+        self.shared.state.lock().ending = Some(ending);
         self.shared.came.notify_one();
     }
 
@@ -310,12 +307,10 @@ impl FrameReceiver {
 
     /// Waits for `pause`. Returns false if the screen is gone.
     fn rest(&self, pause: Duration) -> bool {
-        let state = self.shared.lock();
-        let waited = self
-            .shared
-            .taken
-            .wait_timeout_while(state, pause, |state| !state.abandoned);
-        !waited.unwrap_or_else(PoisonError::into_inner).0.abandoned
+        let mut state = self.shared.state.lock();
+        let rests = |state: &mut RemoteState| !state.abandoned;
+        self.shared.taken.wait_while_for(&mut state, rests, pause);
+        !state.abandoned
     }
 }
 
@@ -349,7 +344,7 @@ fn take_frames(frames: &mut FrameReader, shared: &RemoteShared, next: &mut u64, 
 
 impl EventSource for Remote {
     fn poll(&mut self, deadline: Option<Instant>) -> PollResult {
-        let mut state = self.shared.lock();
+        let mut state = self.shared.state.lock();
         loop {
             if std::mem::take(&mut state.woken) {
                 return PollResult::Woken;
@@ -368,15 +363,11 @@ impl EventSource for Remote {
             if state.ending.is_some() {
                 return PollResult::Over;
             }
-            let now = Instant::now();
-            state = match deadline.map(|deadline| deadline.saturating_duration_since(now)) {
-                Some(left) if left.is_zero() => return PollResult::Woken,
-                Some(left) => {
-                    let waited = self.shared.came.wait_timeout(state, left);
-                    waited.unwrap_or_else(PoisonError::into_inner).0
-                }
-                None => self.shared.came.wait(state).unwrap_or_else(PoisonError::into_inner),
-            };
+            match deadline {
+                Some(deadline) if deadline <= Instant::now() => return PollResult::Woken,
+                Some(deadline) => _ = self.shared.came.wait_until(&mut state, deadline),
+                None => self.shared.came.wait(&mut state),
+            }
         }
     }
 
@@ -407,7 +398,7 @@ impl EventSource for Remote {
     }
 
     fn refusal(&mut self) -> Option<String> {
-        self.shared.lock().refusals.pop_front()
+        self.shared.state.lock().refusals.pop_front()
     }
 }
 
@@ -460,7 +451,7 @@ enum RemoteOrder {
 impl RemoteReach {
     fn order(&self, order: RemoteOrder) {
         // If the thread is gone, so is the connection, which the screen already shows.
-        _ = self.orders.lock().unwrap_or_else(PoisonError::into_inner).send(order);
+        _ = self.orders.lock().send(order);
     }
 }
 
@@ -511,7 +502,7 @@ fn send_orders(poster: &Poster, orders: &Receiver<RemoteOrder>, shared: &RemoteS
     // The size of the pane, and the screen number for which the loop knows it.
     let mut size: Option<(Size, Option<u64>)> = None;
     while let Ok(order) = orders.recv() {
-        let screen = shared.lock().screen;
+        let screen = shared.state.lock().screen;
         if let Some((pane, known)) = size
             && known != screen
         {

@@ -2,9 +2,10 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
+use parking_lot::Mutex;
 use ralph_core::event::RunId;
 use ralph_driver::{OpenError, hold};
 use ralph_git::{CheckpointPosition, GitError, Moment, NoRepository, Repository, RestoreResult};
@@ -138,7 +139,7 @@ pub(super) fn restorer(paths: &ProjectPaths, run: &RunId, include: Vec<String>, 
     let (paths, run, supervisor) = (paths.clone(), run.clone(), supervisor.clone());
     let alone = Mutex::new(());
     Arc::new(move |target| {
-        let _alone = alone.lock().unwrap_or_else(PoisonError::into_inner);
+        let _alone = alone.lock();
         let scratch = tempfile::tempdir().map_err(|error| format!("no temporary directory: {error}"))?;
         let restored = repository(&paths, scratch.path(), include.clone(), &supervisor)
             .map_err(RestoreError::from)

@@ -1,12 +1,9 @@
 //! Handles signals to a process that shows another process's run, while no screen handles them.
 
-use std::{
-    io, process,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    thread,
-};
+use std::{io, process, sync::Arc, thread};
 
 use nix::sys::signal::Signal;
+use parking_lot::Mutex;
 use ralph_core::event::RequestedBy;
 use ralph_system::proc::signal_loop;
 use ralph_ui::tui;
@@ -64,11 +61,11 @@ impl TerminalSignals {
 
     /// Sets the effect of signals from here on.
     pub(crate) fn mean(&self, meaning: SignalEffect) {
-        *self.lock() = meaning;
+        *self.0.lock() = meaning;
     }
 
     fn receive(&self, by: RequestedBy, signal: Signal) {
-        let meaning = *self.lock();
+        let meaning = *self.0.lock();
         match meaning {
             SignalEffect::OfScreen => {}
             SignalEffect::Stop(pid) if by != RequestedBy::Hangup => signal_loop(pid, signal),
@@ -77,10 +74,6 @@ impl TerminalSignals {
                 process::exit(i32::from(code_of(by)));
             }
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, SignalEffect> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -8,12 +8,13 @@ use std::{
     path::{Path, PathBuf},
     process::Command,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     thread::{self, JoinHandle},
 };
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 /// The token that the stand-in accepts.
@@ -129,15 +130,15 @@ impl ForgeStandIn {
             "number": number, "title": title, "body": body, "state": "open", "labels": labels, "user": {"login": "stranger"},
             "html_url": format!("https://github.com/team/shop/issues/{number}"),
         });
-        locked(&self.state).issues.insert(number, issue);
+        self.state.lock().issues.insert(number, issue);
     }
 
     pub fn is_closed(&self, issue: u64) -> bool {
-        locked(&self.state).issues[&issue]["state"] == "closed"
+        self.state.lock().issues[&issue]["state"] == "closed"
     }
 
     pub fn pulls(&self) -> Vec<Pull> {
-        locked(&self.state).pulls.clone()
+        self.state.lock().pulls.clone()
     }
 
     /// The pull request whose branch ends with the plan's name.
@@ -154,7 +155,7 @@ impl ForgeStandIn {
     /// Sets the conclusion of the only check of a pull request's head.
     pub fn set_check(&self, pull: &Pull, conclusion: &str, log: &str) {
         let head = self.head(pull);
-        let mut state = locked(&self.state);
+        let mut state = self.state.lock();
         state.next += 1;
         let id = state.next;
         state.logs.insert(id, log.to_owned());
@@ -167,7 +168,7 @@ impl ForgeStandIn {
 
     /// Adds a review thread. Returns its id.
     pub fn comment(&self, pull: &Pull, association: &'static str, text: &str) -> String {
-        let mut state = locked(&self.state);
+        let mut state = self.state.lock();
         state.next += 1;
         let id = format!("PRRT_{}", state.next);
         let thread = Thread {
@@ -183,7 +184,7 @@ impl ForgeStandIn {
     /// Adds a review of the present head that asks for changes, without a thread.
     pub fn review(&self, pull: &Pull, association: &str, text: &str) {
         let commit = self.head(pull);
-        let mut state = locked(&self.state);
+        let mut state = self.state.lock();
         state.next += 1;
         let review = json!({
             "id": format!("PRR_{}", state.next), "state": "CHANGES_REQUESTED", "body": text,
@@ -211,7 +212,7 @@ impl ForgeStandIn {
             .collect();
         let made = git(&self.bare, &args);
         git(&self.bare, &["update-ref", &format!("refs/heads/{}", pull.base), &made]);
-        let mut state = locked(&self.state);
+        let mut state = self.state.lock();
         change(&mut state, pull.number, |pull| {
             pull.state = "MERGED";
             pull.merged_as = Some(made);
@@ -238,22 +239,22 @@ impl ForgeStandIn {
 
     /// Closes a pull request without a merge.
     pub fn close(&self, pull: &Pull) {
-        change(&mut locked(&self.state), pull.number, |pull| pull.state = "CLOSED");
+        change(&mut self.state.lock(), pull.number, |pull| pull.state = "CLOSED");
     }
 
     /// Has the next request whose line contains `text` fail.
     pub fn fail_next(&self, text: &str, fault: Fault) {
-        locked(&self.state).faults.push_back((text.to_owned(), fault));
+        self.state.lock().faults.push_back((text.to_owned(), fault));
     }
 
     /// Whether every fault has happened.
     pub fn has_failed(&self) -> bool {
-        locked(&self.state).faults.is_empty()
+        self.state.lock().faults.is_empty()
     }
 
     /// Lines such as `POST /repos/team/shop/pulls`, and of GraphQL the name of the operation.
     pub fn requests(&self) -> Vec<String> {
-        locked(&self.state).requests.clone()
+        self.state.lock().requests.clone()
     }
 
     pub fn count(&self, text: &str) -> usize {
@@ -268,10 +269,6 @@ impl Drop for ForgeStandIn {
         _ = UnixStream::connect(&self.socket);
         _ = self.acceptor.take().map(JoinHandle::join);
     }
-}
-
-fn locked<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn change(state: &mut ForgeState, number: u64, change: impl FnOnce(&mut Pull)) {
@@ -375,7 +372,7 @@ fn answer(mut stream: UnixStream, state: &Mutex<ForgeState>, bare: &Path) -> Opt
     let request = read_request(&stream)?;
     let operation = request.body["query"].as_str().and_then(|query| query.split('(').next());
     let line = format!("{} {} {}", request.method, request.path, operation.unwrap_or_default());
-    let mut state = locked(state);
+    let mut state = state.lock();
     state.requests.push(line.trim_end().to_owned());
     let at = state.faults.iter().position(|(text, _)| line.contains(text.as_str()));
     let fault = at.and_then(|at| state.faults.remove(at)).map(|(_, fault)| fault);

@@ -10,11 +10,12 @@ use std::{
     ops::Deref,
     path::{Path, PathBuf},
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
 use jiff::tz::TimeZone;
+use parking_lot::Mutex;
 use ralph::config::Config;
 use ralph_agent::{
     Activity, AgentAdapter, AgentError, Capabilities, Display, NotLive, Prices, Session, SessionCommand,
@@ -350,7 +351,7 @@ impl RunningLoop {
 
     /// The records of this loop so far.
     pub fn records(&self) -> Vec<Record> {
-        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reader = self.reader.lock();
         let (reader, records) = &mut *reader;
         while let Some(record) = reader.next_record().expect("a journal that can be read") {
             records.push(record);
@@ -556,7 +557,7 @@ struct SessionOutput {
 impl AgentTurn {
     /// Prints text unchanged, to the terminal or as lines of the dialect.
     pub fn print(&self, text: &str) {
-        let mut output = self.output();
+        let mut output = self.output.lock();
         let output = &mut *output;
         output.activity.output_bytes += text.len() as u64;
         if !output.is_structured {
@@ -631,7 +632,7 @@ impl AgentTurn {
 
     /// Sets the program's exit at the end of the script; the default is code 0.
     pub fn exits(&self, exit: Exit) {
-        self.output().exit = exit;
+        self.output.lock().exit = exit;
     }
 
     /// Uses the CPU for `time`.
@@ -641,7 +642,7 @@ impl AgentTurn {
         while !left.is_zero() {
             let slice = left.min(SLICE);
             tokio::time::sleep(slice).await;
-            self.output().activity.cpu += slice;
+            self.output.lock().activity.cpu += slice;
             left -= slice;
         }
     }
@@ -665,13 +666,9 @@ impl AgentTurn {
         std::future::pending().await
     }
 
-    fn output(&self) -> MutexGuard<'_, SessionOutput> {
-        self.output.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Reports the dialect's last signals and then the end.
     fn end(&self, exit: Option<Exit>) {
-        let mut output = self.output();
+        let mut output = self.output.lock();
         let output = &mut *output;
         let exit = exit.unwrap_or(output.exit);
         let mut signals = Vec::new();
@@ -783,7 +780,7 @@ impl Session for InProcessSession {
             return Err(NotLive);
         };
         messages.send_modify(|sent| sent.push(text.clone()));
-        let output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        let output = self.output.lock();
         let answered = AgentSignal::MessageAnswered {
             id,
             taken: true,
@@ -793,7 +790,7 @@ impl Session for InProcessSession {
     }
 
     fn activity(&self) -> Activity {
-        self.output.lock().unwrap_or_else(PoisonError::into_inner).activity
+        self.output.lock().activity
     }
 }
 

@@ -6,12 +6,13 @@ use std::{
     io::{BufRead, BufReader, Read, Write},
     path::{Path, PathBuf},
     process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio},
-    sync::{Arc, Condvar, Mutex, PoisonError},
+    sync::Arc,
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
 use nix::{sys::signal::Signal, unistd::Pid};
+use parking_lot::{Condvar, Mutex};
 use ralph_core::event::{Event, Record};
 
 use super::wait::{poll, wait_until};
@@ -339,14 +340,14 @@ impl Lines {
     }
 
     fn change(&self, change: impl FnOnce(&mut Filled)) {
-        change(&mut self.0.0.lock().unwrap_or_else(PoisonError::into_inner));
+        change(&mut self.0.0.lock());
         self.0.1.notify_all();
     }
 
     fn wait_for<T>(&self, deadline: Duration, wanted: impl Fn(&str) -> Option<T>) -> Option<T> {
         let end = Instant::now() + deadline;
         let mut seen = 0;
-        let mut read = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut read = self.0.0.lock();
         loop {
             if let Some(value) = read.lines[seen..].iter().find_map(|line| wanted(line)) {
                 return Some(value);
@@ -356,20 +357,16 @@ impl Lines {
                 return None;
             }
             let left = end.checked_duration_since(Instant::now())?;
-            (read, _) = self
-                .0
-                .1
-                .wait_timeout(read, left)
-                .unwrap_or_else(PoisonError::into_inner);
+            self.0.1.wait_for(&mut read, left);
         }
     }
 
     fn count(&self) -> usize {
-        self.0.0.lock().unwrap_or_else(PoisonError::into_inner).lines.len()
+        self.0.0.lock().lines.len()
     }
 
     fn text(&self) -> String {
-        let read = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let read = self.0.0.lock();
         read.lines.iter().flat_map(|line| [line, "\n"]).collect()
     }
 }

@@ -4,13 +4,14 @@ use std::{
     io::{BufReader, Write},
     net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     thread::{self, JoinHandle},
     time::Duration,
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
 
 use crate::{
@@ -191,7 +192,7 @@ impl Drop for FakeServer {
 
 impl FakeServerShared {
     fn state(&self) -> MutexGuard<'_, FakeServerState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     fn accept(&self, listener: &TcpListener) {

@@ -4,11 +4,13 @@ use std::{
     io::{self, Read, Write},
     net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream},
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     thread::{self, JoinHandle},
 };
+
+use parking_lot::Mutex;
 
 /// Forwards data until it is cut. Dropping it closes every connection.
 pub struct Forwarder {
@@ -46,7 +48,7 @@ impl Forwarder {
 
     /// Cuts all open connections, and returns their number. New ones are forwarded again.
     pub fn cut(&self) -> usize {
-        let mut open = self.shared.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.shared.open.lock();
         let cut = open.drain(..).map(|stream| stream.shutdown(Shutdown::Both));
         cut.filter(Result::is_ok).count()
     }
@@ -73,7 +75,7 @@ impl ForwarderShared {
                 continue;
             };
             let clone = |stream: &TcpStream| stream.try_clone().expect("a clone");
-            let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut open = self.open.lock();
             open.extend([clone(&client), clone(&server)]);
             let (back, forth) = ((clone(&server), clone(&client)), (client, server));
             for (from, to) in [forth, back] {

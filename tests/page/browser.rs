@@ -9,13 +9,14 @@ use std::{
     path::Path,
     process::{Child, ChildStdin, Command, Stdio},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, Weak,
         atomic::{AtomicU64, Ordering},
         mpsc,
     },
     thread,
 };
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -79,10 +80,6 @@ pub struct Browser {
     _home: TempDir,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Browser {
     /// The shared browser; `None`, with a printed notice, if no browser is installed.
     ///
@@ -90,7 +87,7 @@ impl Browser {
     /// If none is installed and `RALPH_TEST_BROWSER=required` is set.
     pub fn shared() -> Option<Arc<Browser>> {
         static SHARED: Mutex<Weak<Browser>> = Mutex::new(Weak::new());
-        let mut shared = lock(&SHARED);
+        let mut shared = SHARED.lock();
         if let Some(browser) = shared.upgrade() {
             return Some(browser);
         }
@@ -167,13 +164,14 @@ impl Browser {
     fn call(&self, session: Option<&str>, method: &str, parameters: Value) -> Value {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (sender, reply) = mpsc::channel();
-        lock(&self.replies).insert(id, sender);
+        self.replies.lock().insert(id, sender);
         let mut message = json!({ "id": id, "method": method, "params": parameters });
         if let Some(session) = session {
             message["sessionId"] = session.into();
         }
         let text = format!("{message}\0");
-        lock(&self.commands)
+        self.commands
+            .lock()
             .write_all(text.as_bytes())
             .expect("the browser reads");
         let mut reply = reply
@@ -186,7 +184,7 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        let child = self.child.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let child = self.child.get_mut();
         _ = child.kill(); // it may have ended
         _ = child.wait();
     }
@@ -196,15 +194,17 @@ fn read_answers(answers: impl Read, replies: &Replies, complaints: &Complaints) 
     for message in BufReader::new(answers).split(b'\0') {
         let Ok(message) = message else { break };
         let mut message: Value = serde_json::from_slice(&message).expect("the browser speaks JSON");
-        if let Some(reply) = message["id"].as_u64().and_then(|id| lock(replies).remove(&id)) {
+        if let Some(reply) = message["id"].as_u64().and_then(|id| replies.lock().remove(&id)) {
             _ = reply.send(message); // the caller has given up
         } else if let Some(complaint) = complaint(&message) {
             let session = message["sessionId"].take();
-            lock(complaints).push((session.as_str().unwrap_or_default().to_owned(), complaint));
+            complaints
+                .lock()
+                .push((session.as_str().unwrap_or_default().to_owned(), complaint));
         }
     }
     // Dropping the senders tells waiting callers that no reply will come.
-    lock(replies).clear();
+    replies.lock().clear();
 }
 
 /// Begins what the page's terminal writes to the console on a busy machine.
@@ -402,7 +402,7 @@ impl Page {
 
     /// The complaints of the page so far.
     pub fn complaints(&self) -> Vec<String> {
-        let complaints = lock(&self.browser.complaints);
+        let complaints = self.browser.complaints.lock();
         let own = complaints.iter().filter(|(session, _)| *session == self.session);
         own.map(|(_, complaint)| complaint.clone()).collect()
     }

@@ -5,9 +5,11 @@ use std::{
     net::{Shutdown, TcpListener, TcpStream},
     os::unix::net::UnixStream,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     thread,
 };
+
+use parking_lot::Mutex;
 
 /// Connects a browser, which cannot open Unix sockets, to a run.
 pub struct Relay {
@@ -21,10 +23,6 @@ struct Connections {
     clients: Vec<TcpStream>,
 }
 
-fn lock(connections: &Mutex<Connections>) -> MutexGuard<'_, Connections> {
-    connections.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Relay {
     /// A relay to the server that listens at `socket` when a client connects.
     pub fn start(socket: PathBuf) -> Relay {
@@ -35,7 +33,7 @@ impl Relay {
             let connections = Arc::clone(&connections);
             move || {
                 for client in listener.incoming().map_while(Result::ok) {
-                    let mut connections = lock(&connections);
+                    let mut connections = connections.lock();
                     if !connections.is_cut && connect(&client, &socket).is_ok() {
                         connections.clients.push(client);
                     }
@@ -52,7 +50,7 @@ impl Relay {
 
     /// Closes all connections and refuses new ones until it is mended.
     pub fn cut(&self) {
-        let mut connections = lock(&self.connections);
+        let mut connections = self.connections.lock();
         connections.is_cut = true;
         for client in connections.clients.drain(..) {
             _ = client.shutdown(Shutdown::Both); // it may have gone by itself
@@ -60,7 +58,7 @@ impl Relay {
     }
 
     pub fn mend(&self) {
-        lock(&self.connections).is_cut = false;
+        self.connections.lock().is_cut = false;
     }
 }
 

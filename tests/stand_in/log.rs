@@ -1,10 +1,8 @@
 //! Log of requests and their outcomes, with waiting for entries.
 
-use std::{
-    sync::{Condvar, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
+use parking_lot::{Condvar, Mutex};
 use serde_json::Value;
 
 /// A request as the agent made it.
@@ -82,7 +80,7 @@ pub(super) struct ExchangeLog {
 impl ExchangeLog {
     /// Adds an exchange; the log assigns the `number` of the request.
     pub(super) fn begin(&self, mut request: ModelRequest, step: Option<usize>) -> ModelRequest {
-        let mut exchanges = self.lock();
+        let mut exchanges = self.exchanges.lock();
         request.number = exchanges.len() + 1;
         exchanges.push(ModelExchange {
             request: request.clone(),
@@ -94,36 +92,32 @@ impl ExchangeLog {
     }
 
     pub(super) fn end(&self, number: usize, outcome: ExchangeOutcome) {
-        self.lock()[number - 1].outcome = Some(outcome);
+        self.exchanges.lock()[number - 1].outcome = Some(outcome);
         self.changed.notify_all();
     }
 
     pub(super) fn all(&self) -> Vec<ModelExchange> {
-        self.lock().clone()
+        self.exchanges.lock().clone()
     }
 
     pub(super) fn count(&self, counts: impl Fn(&ModelRequest) -> bool) -> usize {
-        self.lock().iter().filter(|exchange| counts(&exchange.request)).count()
+        self.exchanges
+            .lock()
+            .iter()
+            .filter(|exchange| counts(&exchange.request))
+            .count()
     }
 
     /// Waits until `found` returns a value; `None` once the deadline has passed.
     pub(super) fn wait<T>(&self, deadline: Duration, found: impl Fn(&[ModelExchange]) -> Option<T>) -> Option<T> {
         let end = Instant::now() + deadline;
-        let mut exchanges = self.lock();
+        let mut exchanges = self.exchanges.lock();
         loop {
             if let Some(value) = found(&exchanges) {
                 return Some(value);
             }
             let left = end.checked_duration_since(Instant::now())?;
-            (exchanges, _) = self
-                .changed
-                .wait_timeout(exchanges, left)
-                .unwrap_or_else(PoisonError::into_inner);
+            self.changed.wait_for(&mut exchanges, left);
         }
-    }
-
-    // A poisoned lock must not hide the log of a test that panicked.
-    fn lock(&self) -> MutexGuard<'_, Vec<ModelExchange>> {
-        self.exchanges.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -5,13 +5,14 @@ use std::{
     io::BufReader,
     net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     thread::{self, JoinHandle},
     time::Duration,
 };
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::{
@@ -87,7 +88,7 @@ impl StandIn {
 
     /// Replaces the scenario; the next main request takes its first step.
     pub fn play(&self, scenario: impl Into<Scenario>) {
-        *lock(&self.shared.script) = ScenarioPosition {
+        *self.shared.script.lock() = ScenarioPosition {
             scenario: scenario.into(),
             next: 0,
         };
@@ -109,7 +110,7 @@ impl StandIn {
 
     /// The flaws of requests, if the scenario checks them.
     pub fn flaws(&self) -> Vec<String> {
-        lock(&self.shared.flaws).clone()
+        self.shared.flaws.lock().clone()
     }
 
     /// Number of main requests so far. Requests are large: a caller that waits for one should not copy them all.
@@ -177,7 +178,7 @@ impl Drop for StandIn {
             self.print_exchanges();
         }
         self.shared.closing.store(true, Ordering::SeqCst);
-        for stream in lock(&self.shared.open).values() {
+        for stream in self.shared.open.lock().values() {
             _ = stream.shutdown(Shutdown::Both); // it may have ended meanwhile
         }
         _ = TcpStream::connect(self.address); // wakes the acceptor, which then sees that it is to close
@@ -195,7 +196,7 @@ impl StandInShared {
                 // The connection is registered before the check: either closing finds it here, or this sees that the
                 // server is closing.
                 if let Ok(clone) = stream.try_clone() {
-                    lock(&self.open).insert(id, clone);
+                    self.open.lock().insert(id, clone);
                 }
                 if self.closing.load(Ordering::SeqCst) {
                     return;
@@ -254,14 +255,14 @@ impl StandInShared {
 
     /// The flaw of a request, which is also kept for the test.
     fn flaw(&self, body: &Value, conversation: &ConversationTexts) -> Option<String> {
-        let window = lock(&self.script).scenario.window?;
+        let window = self.script.lock().scenario.window?;
         let flaw = strict::flaw(body, &conversation.parts, protocol::longest_answer(body), window)?;
-        lock(&self.flaws).push(flaw.clone());
+        self.flaws.lock().push(flaw.clone());
         Some(flaw)
     }
 
     fn next_step(&self, kind: RequestKind) -> (Step, Option<usize>) {
-        let mut script = lock(&self.script);
+        let mut script = self.script.lock();
         match kind {
             RequestKind::Main => {
                 let index = script.next;
@@ -286,7 +287,7 @@ struct OpenConnection<'a> {
 
 impl Drop for OpenConnection<'_> {
     fn drop(&mut self) {
-        if let Some(stream) = lock(&self.shared.open).remove(&self.id) {
+        if let Some(stream) = self.shared.open.lock().remove(&self.id) {
             _ = stream.shutdown(Shutdown::Both); // the client may be gone
         }
     }
@@ -362,9 +363,4 @@ fn answer_without_model(request: &ModelRequest, out: &mut AnswerConnection) -> R
 
 fn is_main(request: &ModelRequest) -> bool {
     request.kind == RequestKind::Main
-}
-
-// A panic in a test's closure must not poison the server's state.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

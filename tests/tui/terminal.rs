@@ -6,7 +6,7 @@ use std::{
     io::{Read, Write},
     num::NonZeroU16,
     os::unix::fs::OpenOptionsExt,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
@@ -15,6 +15,7 @@ use nix::{
     fcntl::OFlag,
     sys::termios::{LocalFlags, SetArg, tcgetattr, tcsetattr},
 };
+use parking_lot::{Condvar, Mutex};
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 
 use crate::harness::{Program, SOON, processes, wait::poll};
@@ -112,7 +113,7 @@ impl Terminal {
     }
 
     pub fn resize(&self, cols: u16, rows: u16) {
-        self.lock().parser.set_size(positive(rows), positive(cols));
+        self.shown.0.lock().parser.set_size(positive(rows), positive(cols));
         self.master.resize(size(cols, rows)).expect("a new size");
     }
 
@@ -131,17 +132,17 @@ impl Terminal {
 
     /// The visible text, row by row.
     pub fn text(&self) -> String {
-        self.lock().parser.screen().contents()
+        self.shown.0.lock().parser.screen().contents()
     }
 
     /// All output so far, including sequences.
     pub fn written(&self) -> String {
-        String::from_utf8_lossy(&self.lock().bytes).into_owned()
+        String::from_utf8_lossy(&self.shown.0.lock().bytes).into_owned()
     }
 
     /// Whether the program uses the alternate screen.
     pub fn on_other_screen(&self) -> bool {
-        self.lock().parser.screen().alternate_screen()
+        self.shown.0.lock().parser.screen().alternate_screen()
     }
 
     /// Waits until `wanted` is shown.
@@ -192,14 +193,13 @@ impl Terminal {
 
     /// Whether `condition` holds before `deadline`.
     fn becomes(&self, deadline: Instant, condition: impl Fn(&TerminalState) -> bool) -> bool {
-        let mut shown = self.lock();
+        let mut shown = self.shown.0.lock();
         while !condition(&shown) {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() || shown.ended {
                 return false;
             }
-            let waited = self.shown.1.wait_timeout(shown, left);
-            shown = waited.unwrap_or_else(PoisonError::into_inner).0;
+            self.shown.1.wait_for(&mut shown, left);
         }
         true
     }
@@ -210,10 +210,6 @@ impl Terminal {
             writeln!(text, "  {line}").expect("a string takes all");
         }
         text
-    }
-
-    fn lock(&self) -> MutexGuard<'_, TerminalState> {
-        self.shown.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -228,7 +224,7 @@ fn read(mut reader: Box<dyn Read + Send>, shown: &(Mutex<TerminalState>, Condvar
     let mut buffer = vec![0; 64 * 1024];
     loop {
         let count = reader.read(&mut buffer).unwrap_or(0);
-        let mut now = shown.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut now = shown.0.lock();
         if count == 0 {
             now.ended = true;
         } else {

@@ -1,12 +1,8 @@
 //! Runs one turn of an agent that asks for nothing but an answer, to see whether it works as it is installed.
 
-use std::{
-    fs, io,
-    path::Path,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{fs, io, path::Path, sync::Arc, time::Duration};
 
+use parking_lot::Mutex;
 use ralph_core::event::{AgentSignal, Exit, Problem, RunId};
 use ralph_system::proc::{Size, StopSpeed};
 use ralph_text::{KeptEscapes, PlainText, one_line};
@@ -94,7 +90,7 @@ pub async fn check_turn(
             }
         }
     }
-    let shown = tail.lock().unwrap_or_else(PoisonError::into_inner).text();
+    let shown = tail.lock().text();
     Ok(turn.judged(begun.elapsed(), &shown))
 }
 
@@ -156,7 +152,7 @@ struct TailDisplay {
 
 impl Display for TailDisplay {
     fn show(&mut self, bytes: &[u8]) {
-        let mut tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tail = self.tail.lock();
         self.plain.feed(bytes, |line| tail.push(line));
     }
 }

@@ -8,11 +8,12 @@
 
 use std::{
     fmt,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Weak},
     time::{Duration, Instant},
 };
 
 use jiff::tz::TimeZone;
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use ralph_core::event::{AgentSignal, CancelReason};
 use ralph_system::proc::{
     Activity, Child, ChildEnd, Launch, OutputSink, Size, SpawnError, StopSpeed, Supervisor, TreeSnapshot,
@@ -114,7 +115,7 @@ impl ProcessKeeper {
 
     /// Gives the session to the process that waits for one.
     fn hand_over(&self, wanted: &KeptLaunch, reporter: Box<Reporter>) -> Result<(), Box<Reporter>> {
-        let processes = self.processes();
+        let processes = self.processes.lock();
         let Some(process) = processes.current.as_ref().filter(|process| process.serves(wanted)) else {
             return Err(reporter);
         };
@@ -165,7 +166,7 @@ impl ProcessKeeper {
     }
 
     fn replace(&self, process: Arc<KeptProcess>) {
-        let mut processes = self.processes();
+        let mut processes = self.processes.lock();
         processes.ending.retain(|process| !process.stage.is_over());
         if let Some(before) = processes.current.replace(process) {
             before.child.stop(StopSpeed::Graceful);
@@ -175,7 +176,7 @@ impl ProcessKeeper {
 
     /// Ends all processes, and waits for their end with a bound.
     pub(super) fn close(&self) {
-        let processes = std::mem::take(&mut *self.processes());
+        let processes = std::mem::take(&mut *self.processes.lock());
         let all: Vec<_> = processes.current.into_iter().chain(processes.ending).collect();
         all.iter().for_each(|process| process.child.stop(StopSpeed::Graceful));
         for process in all {
@@ -185,10 +186,6 @@ impl ProcessKeeper {
                 process.stage.wait_for_end(CLOSING); // afterwards its guard continues alone
             }
         }
-    }
-
-    fn processes(&self) -> MutexGuard<'_, KeptProcesses> {
-        self.processes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -216,7 +213,7 @@ impl KeptProcess {
 
 impl SharedStage {
     fn lock(&self) -> MutexGuard<'_, ProcessStage> {
-        self.stage.lock().unwrap_or_else(PoisonError::into_inner)
+        self.stage.lock()
     }
 
     fn is_over(&self) -> bool {
@@ -246,8 +243,8 @@ impl SharedStage {
     /// Returns whether the process ends within `patience`.
     fn wait_for_end(&self, patience: Duration) -> bool {
         let waits = |stage: &mut ProcessStage| !matches!(stage, ProcessStage::Over);
-        let waited = self.over.wait_timeout_while(self.lock(), patience, waits);
-        let (stage, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let mut stage = self.lock();
+        self.over.wait_while_for(&mut stage, waits, patience);
         matches!(*stage, ProcessStage::Over)
     }
 }

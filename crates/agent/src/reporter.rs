@@ -8,7 +8,7 @@ use std::{
     fs,
     path::PathBuf,
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
+        Arc, OnceLock, Weak,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
     thread,
@@ -16,6 +16,7 @@ use std::{
 };
 
 use jiff::tz::TimeZone;
+use parking_lot::Mutex;
 use ralph_core::event::{AgentSignal, CancelReason, Exit, Finding, Problem, ProblemKind, SessionId, SteeringId};
 use ralph_system::proc::{Activity, Child, ChildEnd, OutputSink, Size, StopSpeed};
 use ralph_text::{KeptEscapes, PlainText};
@@ -84,32 +85,28 @@ impl SessionLink {
 
     /// Queues a command for the reporter, which the caller has to wake.
     pub(super) fn send(&self, command: SessionCommand) {
-        self.commands().push_back(command);
-    }
-
-    fn commands(&self) -> MutexGuard<'_, VecDeque<SessionCommand>> {
-        lock(&self.commands)
+        self.commands.lock().push_back(command);
     }
 
     /// Leaves reporting the end of the session to the reporter. Returns whether the reporter still exists.
     pub(super) fn start(&self, child: &Arc<Child>) -> bool {
-        *lock(&self.child) = Arc::downgrade(child);
+        *self.child.lock() = Arc::downgrade(child);
         self.written_before
             .store(child.activity().output_bytes, Ordering::Relaxed);
         // A stop sets this first and then looks for the child.
-        if let Some(speed) = *lock(&self.stopped) {
+        if let Some(speed) = *self.stopped.lock() {
             child.stop(speed);
         }
         self.hand_over()
     }
 
     pub(super) fn child(&self) -> Option<Arc<Child>> {
-        lock(&self.child).upgrade()
+        self.child.lock().upgrade()
     }
 
     /// Stops the session's child, or the one that it is about to get.
     pub(super) fn stop(&self, speed: StopSpeed) {
-        *lock(&self.stopped) = Some(speed);
+        *self.stopped.lock() = Some(speed);
         if let Some(child) = self.child() {
             child.stop(speed);
         }
@@ -133,11 +130,11 @@ impl SessionLink {
 
     /// Whether ralph has stopped the session, or is about to.
     fn is_stopped(&self) -> bool {
-        self.ended_for.get().is_some() || lock(&self.stopped).is_some()
+        self.ended_for.get().is_some() || self.stopped.lock().is_some()
     }
 
     fn hand_over(&self) -> bool {
-        let mut start = lock(&self.start);
+        let mut start = self.start.lock();
         let is_there = *start == StartState::Pending;
         if is_there {
             *start = StartState::Started;
@@ -147,7 +144,7 @@ impl SessionLink {
 
     /// Records that the reporter is gone. Returns whether it has to report the end.
     fn leave(&self) -> bool {
-        let mut start = lock(&self.start);
+        let mut start = self.start.lock();
         let is_started = *start == StartState::Started;
         if !is_started {
             *start = StartState::Missed;
@@ -166,11 +163,6 @@ impl SessionLink {
             rows: u16::from_be_bytes([rows_high, rows_low]),
         }
     }
-}
-
-/// Locks a mutex even if poisoned: a panic leaves no value of a link half changed.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn packed(size: Size) -> u32 {
@@ -372,7 +364,7 @@ impl Reporter {
             *stage = KeptStage::First;
         }
         self.cut_short = false;
-        *lock(&self.link.start) = StartState::Pending;
+        *self.link.start.lock() = StartState::Pending;
     }
 
     /// Whether a new process can open the session, since the kept one never did.
@@ -663,7 +655,7 @@ impl OutputSink for Reporter {
 
     fn woken(&mut self) {
         self.open();
-        let commands = std::mem::take(&mut *self.link.commands());
+        let commands = std::mem::take(&mut *self.link.commands.lock());
         for command in commands {
             if let SessionCommand::Steer { id, text } = &command {
                 self.messages.push((*id, text.clone()));

@@ -3,8 +3,9 @@
 //! A continued codex session reports the sum over all its turns. Unchanged, it would count every turn again with each
 //! later one.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use ralph_core::event::{SessionId, Usage};
 
 /// Remembers the last session's sum. Shared by the sessions of one adapter.
@@ -17,7 +18,7 @@ impl TurnUsageMeter {
     /// The usage since the session's last report. `None`, rather than too much, for a continued session whose earlier
     /// sum is unknown, as after a restart of ralph.
     pub(super) fn turn(&self, session: Option<&SessionId>, continued: bool, total: Usage) -> Option<Usage> {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.last.lock();
         let before = last
             .take()
             .filter(|(id, _)| Some(id) == session)

@@ -5,10 +5,11 @@ use std::{
     collections::{BTreeMap, VecDeque},
     convert::Infallible,
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
+use parking_lot::Mutex;
 use ralph_core::{
     event::{BackgroundEnd, BackgroundLimits, BackgroundProgress, BackgroundResult, clip},
     machine::Input,
@@ -131,7 +132,7 @@ async fn attend(
     let mut output = TaskOutput::new(task.output, u64::from(task.limits.output_mib) << 20);
     let collected = Arc::clone(&printed);
     let (sink, mut ended) = collector(move |piece| {
-        let mut printed = collected.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut printed = collected.lock();
         match piece {
             Printed::Terminal(bytes) | Printed::Stdout(bytes) => {
                 output.write(bytes);
@@ -166,7 +167,7 @@ async fn attend(
             why: error.to_string().into(),
         },
     };
-    let printed = printed.lock().unwrap_or_else(PoisonError::into_inner);
+    let printed = printed.lock();
     BackgroundResult {
         end,
         duration_ms: millis(started.elapsed()),
@@ -181,7 +182,7 @@ async fn report(number: u32, printed: &Mutex<TaskOutputSummary>, inputs: &mpsc::
     loop {
         sleep(pause).await;
         pause = (pause * 2).min(LAST_PROGRESS);
-        let progress = printed.lock().unwrap_or_else(PoisonError::into_inner).progress();
+        let progress = printed.lock().progress();
         if progress.output_bytes == reported_bytes {
             continue;
         }
@@ -283,7 +284,7 @@ mod tests {
         let seen = Arc::clone(&printed);
         let reporting = tokio::spawn(async move { report(7, &seen, &inputs).await });
         let write = |line: &str| {
-            let mut printed = printed.lock().unwrap();
+            let mut printed = printed.lock();
             printed.bytes += line.len() as u64;
             printed.line(line);
         };

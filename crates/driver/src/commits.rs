@@ -9,9 +9,9 @@ use std::{
     fmt::Write as _,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError},
 };
 
+use parking_lot::Mutex;
 use ralph_core::event::{IterationCommit, Notice, PlanSnapshot, RunId};
 use ralph_git::{CommitResult, Repository};
 use ralph_state::store::paths::replace_file;
@@ -64,7 +64,7 @@ impl IterationCommits {
 
     /// Notes the plan before an iteration, and the user's files before the first one of this process.
     pub(super) fn begin(&self, repository: &Repository, plan: &PlanSnapshot, notices: &mut Vec<Notice>) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.plan = Some(plan.clone());
         if state.users.as_ref().is_some_and(BTreeSet::is_empty) {
             return;
@@ -95,7 +95,7 @@ impl IterationCommits {
         subject: &CommitSubject,
         notices: &mut Vec<Notice>,
     ) -> Option<IterationCommit> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.users.is_none() && state.plan.is_none() {
             state.users = read_list(&self.list);
         }
@@ -119,7 +119,7 @@ impl IterationCommits {
 
     /// Says once of each of the user's files that the agent has changed it as well.
     pub(super) fn tell_mixed(&self, changed: impl FnOnce() -> Vec<String>, notices: &mut Vec<Notice>) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let Some(users) = state.users.as_ref().filter(|users| !users.is_empty()) else {
             return;
         };
@@ -137,10 +137,6 @@ impl IterationCommits {
         let text = format!("Left uncommitted, as it {had}: {names}.");
         notices.push(Notice::warning("left-uncommitted", text));
         state.told.extend(mixed);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, CommitState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,9 +1,6 @@
 //! Runs the goals for edits while the agent works.
 
-use std::{
-    pin::pin,
-    sync::{Arc, PoisonError},
-};
+use std::{pin::pin, sync::Arc};
 
 use ralph_core::{
     event::Goal,
@@ -23,7 +20,7 @@ use super::{
 impl Driver {
     /// Begins to watch for the edits of a session that starts.
     pub(super) fn watch_edits(&mut self) {
-        let tree = *self.jobs.tree.lock().unwrap_or_else(PoisonError::into_inner);
+        let tree = *self.jobs.tree.lock();
         let is_blind = self.agent().last_line_claims;
         if checks_edits(self.state()) {
             self.checks.edits.begin(tree, is_blind);

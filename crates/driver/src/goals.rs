@@ -5,7 +5,7 @@ use std::{
     ffi::OsString,
     io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex as StdMutex, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -193,7 +193,7 @@ pub(super) async fn check_all(goals: Vec<Goal>, parallel: bool, context: Arc<Exe
 async fn run(goal: Goal, context: Arc<ExecutionContext>, turn: GoalTurn) -> CheckedGoal {
     #[cfg(test)]
     if let Some(ending) = super::simulation::ending_of_goal().await {
-        return result(&goal, Instant::now(), &StdMutex::default(), ending);
+        return result(&goal, Instant::now(), &parking_lot::Mutex::default(), ending);
     }
     match goal.sealed.clone() {
         Some(directory) => run_sealed(goal, directory, context, turn).await,
@@ -205,12 +205,12 @@ async fn run(goal: Goal, context: Arc<ExecutionContext>, turn: GoalTurn) -> Chec
 async fn run_in(goal: Goal, context: Arc<ExecutionContext>, turn: GoalTurn) -> CheckedGoal {
     let started = Instant::now();
     let reader = context.runners.reader(&goal.command);
-    let printed = Arc::new(StdMutex::new(GoalOutput::read_by(reader, context.kept_bytes)));
+    let printed = Arc::new(parking_lot::Mutex::new(GoalOutput::read_by(reader, context.kept_bytes)));
     let (held, collected) = ((turn, context.copy.clone()), Arc::clone(&printed));
     let (sink, mut ended) = collector(move |output| {
         // The turn and the copy are kept until the process has ended, even if its end is no longer awaited.
         let _ = &held;
-        let mut collected = collected.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut collected = collected.lock();
         match output {
             Printed::Stdout(bytes) => collected.bytes(bytes),
             Printed::Line(line) => collected.line(line),
@@ -445,7 +445,12 @@ fn directory(project: &Path, workspace: &str) -> Result<PathBuf, String> {
 
 /// Returns the result of a goal that was not started.
 fn not_run(goal: &Goal, why: String) -> CheckedGoal {
-    result(goal, Instant::now(), &StdMutex::default(), Err(not_started(why)))
+    result(
+        goal,
+        Instant::now(),
+        &parking_lot::Mutex::default(),
+        Err(not_started(why)),
+    )
 }
 
 fn not_started(why: String) -> GoalFailure {
@@ -455,10 +460,10 @@ fn not_started(why: String) -> GoalFailure {
 fn result(
     goal: &Goal,
     started: Instant,
-    printed: &StdMutex<GoalOutput>,
+    printed: &parking_lot::Mutex<GoalOutput>,
     ending: Result<Exit, GoalFailure>,
 ) -> CheckedGoal {
-    let mut printed = printed.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut printed = printed.lock();
     printed.finish();
     let score = goal.target.and(printed.last_number);
     let why = match (&ending, goal.target, score) {

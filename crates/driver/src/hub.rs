@@ -17,7 +17,7 @@ mod tests;
 
 use std::{
     path::Path,
-    sync::{Arc, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -71,7 +71,7 @@ impl Hub {
 
     /// Returns the number of the record that is published next.
     pub fn published(&self) -> u64 {
-        self.0.lock().backlog.published()
+        self.0.state.lock().backlog.published()
     }
 
     /// Returns the end of a new subscriber to the output of `iteration` after its first `from` bytes, and to the
@@ -88,7 +88,7 @@ impl Hub {
 
     /// Publishes a record that is in the journal. Never waits.
     pub fn publish(&self, record: Record) {
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         state.backlog.add_record(record);
         state.notify_all();
     }
@@ -101,7 +101,7 @@ impl Hub {
             signal: signal.bounded(),
             missed: 0,
         };
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         state.backlog.add_detail(detail);
         state.notify_all();
     }
@@ -111,7 +111,7 @@ impl Hub {
         if bytes.is_empty() {
             return;
         }
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         let since = Instant::now();
         while state.is_full() {
             let now = Instant::now();
@@ -119,13 +119,10 @@ impl Hub {
             if !state.is_full() {
                 break;
             }
-            state = match look_again.map(|then| then.saturating_duration_since(now)) {
-                None => self.0.taken.wait(state).unwrap_or_else(PoisonError::into_inner),
-                Some(left) => {
-                    let waited = self.0.taken.wait_timeout(state, left);
-                    waited.unwrap_or_else(PoisonError::into_inner).0
-                }
-            };
+            match look_again {
+                None => self.0.taken.wait(&mut state),
+                Some(then) => _ = self.0.taken.wait_until(&mut state, then),
+            }
         }
         state.add_output(bytes);
         state.notify_output();
@@ -134,7 +131,7 @@ impl Hub {
     /// Sets whether output is published without waiting for subscribers. Needed while a session is being ended: a
     /// terminal that was stopped with Ctrl-S would keep back the session's last output for ever.
     pub fn set_lossy(&self, lossy: bool) {
-        self.0.lock().lossy = lossy;
+        self.0.state.lock().lossy = lossy;
         self.0.taken.notify_all();
     }
 
@@ -142,22 +139,15 @@ impl Hub {
     /// everything, or until `patience` is over.
     pub fn close(&self, patience: Duration) {
         let deadline = Instant::now() + patience;
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         state.closed = true;
         for subscriber in state.subscribers.values() {
             subscriber.wake.wake();
         }
         while !state.holders().all(|holder| holder.is_through) {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            if self.0.taken.wait_until(&mut state, deadline).timed_out() {
                 return;
             }
-            state = self
-                .0
-                .taken
-                .wait_timeout(state, left)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
         }
     }
 }

@@ -4,11 +4,12 @@ use std::{
     collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     thread,
     time::Duration,
 };
 
+use parking_lot::Mutex;
 use ralph_core::{
     event::{
         Checkpoint, Claim, Elsewhere, IterationCommit, LIST_CAP, Leftover, LowDisk, Notice, PlanSnapshot, RunId,
@@ -148,13 +149,13 @@ impl JobContext {
             commits.begin(repository, &plan, &mut notices);
         }
         if let Some(repository) = &self.repository {
-            *self.leavings() = Leavings::before(repository);
+            *self.leavings.lock() = Leavings::before(repository);
         }
         if job.watches_edits {
-            *self.tree.lock().unwrap_or_else(PoisonError::into_inner) = self.look_at_tree();
+            *self.tree.lock() = self.look_at_tree();
         }
         // Goals, background tasks and the user may have changed something since the last iteration.
-        notices.extend(self.autorun().changes());
+        notices.extend(self.autorun.lock().changes());
         match self.keep_originals(&job.so_far, checkpoint.as_ref()) {
             Ok(said) => notices.extend(said),
             Err(error) if job.tries_originals => {
@@ -175,7 +176,7 @@ impl JobContext {
         let plan_allows =
             job.tests_may_change || job.iteration == 1 && plan.tasks.iter().any(|task| task.settings.tests_may_change);
         let unchanged = plan_allows && self.gate.is_unchanged(job.so_far.tests_from);
-        *self.unchanged_before.lock().unwrap_or_else(PoisonError::into_inner) = unchanged.then_some(job.iteration);
+        *self.unchanged_before.lock() = unchanged.then_some(job.iteration);
         let prompt = match &job.review {
             Some(review) => {
                 self.review_context().keep_plan(job.iteration);
@@ -233,7 +234,7 @@ impl JobContext {
         let mut notices = Vec::new();
         let mut leftovers: Vec<(Leftover, Notice)> = ended.into_iter().collect();
         if let Some(repository) = &self.repository {
-            leftovers.extend(self.leavings().left(repository));
+            leftovers.extend(self.leavings.lock().left(repository));
         }
         let mut claims = Vec::new();
         // Before the checkpoint: the file is a message to ralph, not a part of the work. If it was recorded and is
@@ -271,7 +272,7 @@ impl JobContext {
             let (before, now) = (job.before.as_ref(), checkpoint.as_ref());
             self.review_context().put_back(job.iteration, before, now, &mut notices)
         };
-        notices.extend(self.autorun().changes());
+        notices.extend(self.autorun.lock().changes());
         let mut reading = self.read_plan();
         let unread = reading
             .as_mut()
@@ -379,7 +380,7 @@ impl JobContext {
             return Ok(None);
         }
         self.gate.keep_changed(job.iteration)?;
-        let before = *self.unchanged_before.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = *self.unchanged_before.lock();
         Ok(Some(Box::new(FoundTests {
             allowed: job.tests_may_change && before == Some(job.iteration),
             change: TestsChange {
@@ -392,18 +393,6 @@ impl JobContext {
     /// Returns a fingerprint of the current files; `None` if there are too many.
     pub(super) fn look_at_tree(&self) -> Option<u64> {
         fingerprint(self.paths.project(), &self.paths.states()).ok()
-    }
-
-    fn leavings(&self) -> MutexGuard<'_, Leavings> {
-        self.leavings.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn head(&self) -> MutexGuard<'_, HeadWatch> {
-        self.head.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn autorun(&self) -> MutexGuard<'_, Autorun> {
-        self.autorun.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the plan's path as the agent can use it.
@@ -560,7 +549,7 @@ impl JobContext {
 
     /// Whether the files are in a state that no earlier call has seen; `None` if that is unknown.
     fn take_fingerprint(&self, notices: &mut Vec<Notice>) -> Option<bool> {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self.seen.lock();
         let (is_new, blind) = seen.look(self.paths.project(), &self.paths.states());
         notices.extend(blind.map(|error| {
             let why = with_causes(&error);
@@ -605,7 +594,7 @@ impl JobContext {
         self.supervisor.end_orphans();
         match taken {
             Ok((taken, counted)) => {
-                leftovers.extend(self.head().look(repository, &taken));
+                leftovers.extend(self.head.lock().look(repository, &taken));
                 let of_git = |text| Notice::warning("checkpoint", text);
                 notices.extend(taken.notices.into_iter().map(of_git));
                 let counted = counted.unwrap_or_else(|error| {

@@ -3,9 +3,9 @@
 use std::{
     collections::{BTreeSet, HashMap},
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
 };
 
+use parking_lot::Mutex;
 use ralph_core::event::{Goal, GoalResult, Notice, PlanSnapshot, Settings, TaskSettings};
 use ralph_plan::{ParsedPlan, PlanError, PlanKind, TaskMistake};
 use ralph_system::files::{self, PLAN_CAP_BYTES, ReadError};
@@ -272,7 +272,7 @@ impl TaskRules {
     }
 
     fn report_mistakes(&self, plan: &PlanSnapshot, mistakes: &[TaskMistake], notices: &mut Vec<Notice>) {
-        let mut reported = self.reported_mistakes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reported = self.reported_mistakes.lock();
         let news = mistakes.iter().filter(|mistake| {
             let task = plan.tasks.get(mistake.task).map_or("", |task| &task.text);
             // Keyed by text: tasks move, but the mistake stays the same.

@@ -3,14 +3,9 @@
 //! Stop 5 of the tour in ARCHITECTURE.md. The order makes a crash harmless: a record is written before it is published,
 //! and published before any effect is performed.
 
-use std::{
-    collections::VecDeque,
-    future::pending,
-    mem::discriminant,
-    path::PathBuf,
-    sync::{Arc, Mutex},
-};
+use std::{collections::VecDeque, future::pending, mem::discriminant, path::PathBuf, sync::Arc};
 
+use parking_lot::Mutex;
 use ralph_core::{
     event::{
         AgentSignal, AskEvent, BackgroundCommand, CommandRefusal, Day, Event, IterationEvent, Notice, RequestedBy,

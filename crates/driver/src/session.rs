@@ -3,11 +3,9 @@
 //! Stop 4 of the tour in ARCHITECTURE.md. Signals arrive through a bounded channel, so an agent that talks faster than
 //! the loop reads has to wait; usage gets an estimated cost if the agent reports none, and is summed up on the way.
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
+use parking_lot::Mutex;
 use ralph_agent::{Activity, AgentAdapter, Display, Session, SessionCommand, SessionRequest};
 use ralph_core::event::{AgentSignal, CancelReason, Usage};
 use ralph_state::store::{recording::TerminalRecording, signal_log::SignalLog};
@@ -209,7 +207,7 @@ impl SharedRecording {
 
     fn with(&self, write: impl FnOnce(&mut TerminalRecording)) {
         // No holder of the lock panics; a player would skip an incomplete event.
-        let mut recording = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut recording = self.0.lock();
         recording.as_mut().map(write);
     }
 }

@@ -25,7 +25,7 @@ impl Repository {
     /// # Errors
     /// [`GitError::Refused`] when a checkpoint is gone.
     pub fn changes(&self, from: &Checkpoint, to: &Checkpoint) -> Result<Changes, GitError> {
-        let state = self.lock();
+        let state = self.state.lock();
         let counted = self.count_changes(&[from], &to.tree, to.head.as_deref(), &state.nested)?;
         Ok(counted.into_iter().next().unwrap_or_default().changes)
     }

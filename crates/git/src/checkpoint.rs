@@ -1,10 +1,6 @@
 //! Makes checkpoints: one scan finds the differences, then only the differing files are read.
 
-use std::{
-    mem,
-    sync::{MutexGuard, PoisonError},
-    thread,
-};
+use std::{mem, thread};
 
 use ralph_core::event::{Checkpoint, RunId};
 
@@ -77,7 +73,7 @@ impl Repository {
     /// becomes a notice of the next checkpoint.
     pub fn repeat(&self, checkpoint: &Checkpoint, run: &RunId, n: u32, moment: Moment) {
         let name = reference(run, n, moment);
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.finish_naming();
         if let Err(error) = self.verify(&mut state) {
             state.add_notice(format!("No checkpoint {moment} iteration {n}: {error}."));
@@ -93,7 +89,7 @@ impl Repository {
         name: CheckpointName,
         since: &[&Checkpoint],
     ) -> Result<TakenCheckpoint, GitError> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let mut attempts = 0;
         loop {
             attempts += 1;
@@ -309,11 +305,6 @@ impl Repository {
             .env("GIT_COMMON_DIR", &self.layout.common_dir)
             .env("GIT_WORK_TREE", &self.layout.root)
             .env("GIT_INDEX_FILE", &self.index)
-    }
-
-    pub(super) fn lock(&self) -> MutexGuard<'_, RepositoryState> {
-        // The state is forgotten with each error, so a state that a panic left behind is at worst stale.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

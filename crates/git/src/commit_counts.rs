@@ -1,6 +1,6 @@
 //! The latest counts of commits, so that a long run does not walk through all of its own each time.
 
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 
 /// Most counts that are remembered: the run's, and that of its present iteration.
 const REMEMBERED: usize = 2;
@@ -20,13 +20,13 @@ pub(super) struct CommitCount {
 impl CommitCounts {
     /// Returns the latest count from a commit.
     pub(super) fn latest(&self, from: Option<&str>) -> Option<CommitCount> {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.0.lock();
         known.iter().find(|count| count.from.as_deref() == from).cloned()
     }
 
     /// Keeps a count whose `to` descends from `from`.
     pub(super) fn remember(&self, from: Option<&str>, to: &str, commits: u32) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.lock();
         known.retain(|count| count.from.as_deref() != from);
         known.insert(
             0,

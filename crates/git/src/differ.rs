@@ -1,10 +1,8 @@
 //! Makes patches for a screen that asks for them now and then.
 
-use std::{
-    path::PathBuf,
-    sync::{Mutex, PoisonError},
-};
+use std::path::PathBuf;
 
+use parking_lot::Mutex;
 use ralph_core::event::Checkpoint;
 use ralph_system::paths::{PathsError, ProjectPaths, States, create_private_dir};
 use ralph_system::proc::Supervisor;
@@ -51,7 +49,7 @@ impl Differ {
     /// # Errors
     /// [`DifferError`] if there is no repository, or as [`Repository::patch`].
     pub fn patch(&self, from: &Checkpoint, to: Option<&Checkpoint>) -> Result<String, DifferError> {
-        let mut found = self.repository.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = self.repository.lock();
         let repository = match found.take() {
             Some(repository) => repository,
             None => self.discover()?,

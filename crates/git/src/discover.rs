@@ -3,9 +3,9 @@
 use std::{
     env, fs, io,
     path::{Path, PathBuf},
-    sync::Mutex,
 };
 
+use parking_lot::Mutex;
 use ralph_system::{files::open_unfollowed, proc::Supervisor};
 
 use super::{

@@ -151,7 +151,7 @@ impl Repository {
 
 impl Drop for Repository {
     fn drop(&mut self) {
-        self.lock().finish_naming();
+        self.state.lock().finish_naming();
         _ = self.forget_index(); // a copy, of no use to the next run
     }
 }

@@ -63,7 +63,7 @@ impl Repository {
     /// # Errors
     /// [`GitError`] if git cannot tell.
     pub fn uncommitted(&self) -> Result<BTreeSet<PathBuf>, GitError> {
-        self.verify(&mut self.lock())?;
+        self.verify(&mut self.state.lock())?;
         if self.user_index_identity()? == IndexIdentity::Odd {
             return Ok(BTreeSet::new()); // no commit is made with it
         }
@@ -80,7 +80,7 @@ impl Repository {
     /// # Errors
     /// [`GitError`]; no commit was made.
     pub fn commit_uncommitted(&self, except: &BTreeSet<PathBuf>, message: &str) -> Result<CommitResult, GitError> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         self.verify(&mut state)?;
         if self.user_index_identity()? == IndexIdentity::Odd {
             return Ok(CommitResult::Hindered(CommitHindrance::OddIndex));

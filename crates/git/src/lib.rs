@@ -66,10 +66,11 @@ mod work_trees;
 use std::{
     fmt,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex},
+    sync::Arc,
     time::Duration,
 };
 
+use parking_lot::Mutex;
 use ralph_core::event::{Changes, Checkpoint, RepositoryChange};
 use ralph_system::paths::States;
 use ralph_system::proc::{Confinement, Supervisor};

@@ -61,7 +61,7 @@ impl Repository {
         if works == GitWorks::Yes {
             return None;
         }
-        match self.verify(&mut self.lock()) {
+        match self.verify(&mut self.state.lock()) {
             Ok(()) => {}
             Err(GitError::Replaced { .. }) => return Some(LossKind::Replaced),
             // A pipe in the place of a file, for example.
@@ -92,7 +92,7 @@ impl Repository {
 
     /// Looks for git's directory below the root, beside it and among temporary files.
     fn moved_to(&self) -> Option<PathBuf> {
-        let [sought, _] = self.lock().directory_identities.clone();
+        let [sought, _] = self.state.lock().directory_identities.clone();
         let root = &self.layout.root;
         let here = git_dir_of(root).into_iter();
         let places = [Some(root.as_path()), root.parent(), Some(&env::temp_dir())];

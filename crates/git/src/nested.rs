@@ -255,7 +255,7 @@ impl Repository {
 
     /// Returns the commit that stands for the present state of this repository, and notices.
     fn present_commit(&self) -> Result<(String, Vec<String>), GitError> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let present = self.find_present_commit(&mut state);
         if present.is_err() {
             self.start_over(&mut state);
@@ -321,7 +321,7 @@ impl Repository {
 
     /// Returns the commit of HEAD.
     fn head_now(&self) -> Result<String, GitError> {
-        self.verify(&mut self.lock())?;
+        self.verify(&mut self.state.lock())?;
         let head = self.git().args(["rev-parse", "--verify", "--quiet", "HEAD"]);
         head.run()?.line()
     }
@@ -344,7 +344,7 @@ impl Repository {
                     }
                 }
             }
-            let mut inner = nested.repository.lock();
+            let mut inner = nested.repository.state.lock();
             nested.repository.keep_nested(&mut inner, &format!("{run}/nested"));
         }
         notices.into_iter().for_each(|notice| state.add_notice(notice));
@@ -372,7 +372,7 @@ impl Repository {
         if !self.has_nested(path) {
             return None;
         }
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.nested.opened += 1;
         self.open_nested(path, state.nested.opened).ok()
     }

@@ -34,7 +34,7 @@ pub struct NestedRestore {
 impl Repository {
     /// Restores the repositories whose entries differ, each by itself: one that cannot be restored is left and named.
     pub(super) fn restore_nested(&self, links: &[(PathBuf, RawChange)]) -> Vec<NestedRestore> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         // The entries are those of the tree before.
         state.nested.forget_links();
         let submodules: Vec<PathBuf> = (state.origin.iter())

@@ -60,7 +60,7 @@ impl Repository {
 
     /// Writes a tree object of the present work tree, but no commit or reference.
     fn tree_now(&self) -> Result<String, GitError> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let verified = self.verify(&mut state);
         let tree = verified
             .and_then(|()| self.record_files(&mut state))

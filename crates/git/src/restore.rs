@@ -115,7 +115,7 @@ impl Repository {
     /// # Errors
     /// [`GitError`] when git cannot read its references.
     pub fn list(&self, run: &RunId) -> Result<Vec<SavedCheckpoint>, GitError> {
-        self.verify(&mut self.lock())?;
+        self.verify(&mut self.state.lock())?;
         let prefix = format!("refs/ralph/{run}/");
         let format = "--format=%(refname)%09%(objectname)%09%(tree)%09%(parent)%09%(committerdate:unix)";
         let output = self.git().args(["for-each-ref", format, &prefix]).run()?;
@@ -184,7 +184,7 @@ impl Repository {
     /// Replaces the files of one tree, which ralph's index holds, with those of another.
     pub(super) fn replace(&self, from: &str, to: &str) -> Result<Replaced, GitError> {
         // From here on ralph's index may hold either tree.
-        self.lock().last = None;
+        self.state.lock().last = None;
         let args = [
             "diff-tree",
             "-r",

@@ -298,7 +298,7 @@ impl Repository {
     /// # Errors
     /// [`GitError`]; the remaining checkpoints still exist then.
     pub fn forget(&self, run: &RunId) -> Result<(), GitError> {
-        self.verify(&mut self.lock())?;
+        self.verify(&mut self.state.lock())?;
         self.forget_nested(run)?;
         let output = self
             .git()

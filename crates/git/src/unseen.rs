@@ -27,7 +27,7 @@ pub fn unseen(repository: Option<&Repository>, project: &Path, files: &[PathBuf]
 impl Repository {
     /// Returns those of some files below the root that git ignores and that are not in the latest checkpoint.
     fn unrecorded(&self, files: &[PathBuf]) -> Vec<PathBuf> {
-        let state = self.lock();
+        let state = self.state.lock();
         let below = files
             .iter()
             .filter_map(|file| file.strip_prefix(&self.layout.root).ok());

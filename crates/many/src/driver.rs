@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
         mpsc::{self, Receiver, RecvTimeoutError, Sender},
     },
@@ -11,6 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use parking_lot::Mutex;
 use ralph_core::event::UserCommand;
 use ralph_plan::batch::{
     Batch, BatchEnd, BatchId, BatchInput, BatchPlan, BatchRecord, JobNews, MergeProof, PlanName, PlanPhase, Resumption,
@@ -565,8 +566,8 @@ impl<'a> BatchDriver<'a> {
                 return;
             }
             let is_of_trees = matches!(task, WorkerTask::AddWorkTree | WorkerTask::RemoveWorkTree);
-            let _queue = (!is_of_trees).then(|| locked(&locks.queue));
-            let _trees = (is_of_trees || !site.has_scratch_tree()).then(|| locked(&locks.trees));
+            let _queue = (!is_of_trees).then(|| locks.queue.lock());
+            let _trees = (is_of_trees || !site.has_scratch_tree()).then(|| locks.trees.lock());
             let found = match &task {
                 WorkerTask::AddWorkTree => site.add_work_tree(&batch, &plan),
                 WorkerTask::Merge => site.merge(&batch, &plan),
@@ -612,8 +613,8 @@ fn reach_forge(
         RequestLook::Found(result) => return Ok(result),
         found @ (RequestLook::Merged { .. } | RequestLook::Conflict) => found,
     };
-    let _queue = locked(&locks.queue);
-    let _trees = (!site.has_scratch_tree()).then(|| locked(&locks.trees));
+    let _queue = locks.queue.lock();
+    let _trees = (!site.has_scratch_tree()).then(|| locks.trees.lock());
     delivery::follow(site, batch, plan, found)
 }
 
@@ -628,9 +629,4 @@ fn can_change_repository(result: &TaskResult) -> bool {
             | TaskResult::GoalsFailed { .. }
             | TaskResult::GoalsUnknown
     )
-}
-
-/// A thread that panicked left nothing half done that the next one would not repeat.
-fn locked(lock: &Mutex<()>) -> MutexGuard<'_, ()> {
-    lock.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -4,10 +4,10 @@ use std::{
     collections::HashMap,
     fs,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
     time::SystemTime,
 };
 
+use parking_lot::Mutex;
 use ralph_core::event::{Event, RunEvent, RunId};
 use ralph_state::store::{
     journal::JournalReader,
@@ -76,7 +76,7 @@ impl Projects {
 
     /// All projects with at least one run.
     pub fn all(&self) -> Vec<ProjectPaths> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock();
         let states = States::below(&self.root).list().into_iter();
         let projects = states.filter_map(|state| {
             if let Some(paths) = known.get(&state) {

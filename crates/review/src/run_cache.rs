@@ -3,9 +3,9 @@
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
 };
 
+use parking_lot::Mutex;
 use ralph_core::{event::RunId, run::RunView};
 use ralph_state::store::{
     journal::{JournalError, JournalReader},
@@ -44,7 +44,7 @@ impl RunCache {
     /// One run of a project; `live` if a ralph serves it.
     pub fn run(&self, paths: &ProjectPaths, run: &RunId, live: bool) -> RunEntry {
         let journal = paths.run(run).journal();
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock();
         let mut entry = match read(known.remove(&journal), &journal, run, live) {
             Ok(read) => {
                 let entry = match &read {

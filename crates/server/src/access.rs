@@ -7,7 +7,7 @@
 use std::{
     io,
     net::{IpAddr, SocketAddr},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -26,6 +26,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use futures_util::StreamExt;
+use parking_lot::Mutex;
 use ralph_state::{
     control::ClientRole,
     store::tokens::{AccessToken, AccessTokens, FileVersion, TokenFile, TokensError},
@@ -279,7 +280,7 @@ impl Authorizer {
     /// Returns the current tokens, and the version of their file. `ralph token --revoke` takes effect at once, and ends
     /// all sessions.
     fn tokens(&self) -> (Option<AccessTokens>, Option<FileVersion>) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock();
         let version = self.file.version();
         if version != known.version {
             known.tokens = self.file.read().ok();
@@ -353,7 +354,7 @@ impl Authorizer {
 
     /// Logs a refusal without the content of the request, at a limited rate.
     fn note(&self, method: &Method, path: &str, problem: &ApiProblem) {
-        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut log = self.log.lock();
         if log.since.elapsed() >= A_MINUTE {
             *log = RefusalLog {
                 since: Instant::now(),

@@ -5,9 +5,10 @@
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
+use parking_lot::Mutex;
 use ralph_many::{BatchFollower, BatchPaths, batches_in};
 use ralph_plan::batch::{BatchId, PlanName};
 use ralph_review::Projects;
@@ -73,7 +74,7 @@ impl Batches {
 
     fn look(&self, state: &Path, id: &BatchId) -> Option<BatchEntry> {
         let paths = BatchPaths::for_state(&self.root, state, id);
-        let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut followed = self.followed.lock();
         // Earlier batches of the project are no longer shown.
         followed.retain(|directory, _| directory.parent() != paths.dir().parent() || directory == paths.dir());
         let follower = followed.entry(paths.dir().to_owned()).or_insert_with(|| {

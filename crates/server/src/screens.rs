@@ -1,7 +1,6 @@
 //! The screens that show a run. The one that typed last decides the size of the agent's terminal.
 
-use std::sync::{Mutex, PoisonError};
-
+use parking_lot::Mutex;
 use ralph_core::event::RunId;
 use ralph_state::control::frames::Show;
 use ralph_system::proc::Size;
@@ -44,7 +43,7 @@ impl RunScreens {
 
     /// Applies a change. Also returns the new size of the agent's terminal, if the change causes one.
     pub(crate) fn change<T>(&self, change: impl FnOnce(&mut ScreenTable) -> T) -> (T, Option<Size>) {
-        let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut table = self.table.lock();
         let changed = change(&mut table);
         let size = table.size();
         let is_new = self.size.send_if_modified(|now| {

@@ -1,15 +1,12 @@
 //! Answers requests from the loop and from the records.
 
-use std::{
-    path::Path,
-    sync::{Mutex, OnceLock, PoisonError},
-    time::Duration,
-};
+use std::{path::Path, sync::OnceLock, time::Duration};
 
 use axum::{
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
+use parking_lot::Mutex;
 use ralph_core::{
     event::{BackgroundCommand, PlanTask, RunId, UserCommand},
     run::{BackgroundTask, RunView},
@@ -199,7 +196,7 @@ impl ServedRun {
 
     /// Reads from the state as recorded until now, without a copy.
     fn seen<T>(&self, look: impl FnOnce(&RunView) -> T) -> T {
-        let mut fold = self.fold.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut fold = self.fold.lock();
         fold.catch_up();
         look(&fold.view)
     }

@@ -6,10 +6,10 @@
 
 use std::{
     io,
-    sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
+use parking_lot::Mutex;
 use ralph_state::{control::ClientRole, store::tokens::AccessToken};
 use serde::Serialize;
 
@@ -60,7 +60,7 @@ pub(super) struct SessionEntry {
 
 impl Sessions {
     fn table<T>(&self, work: impl FnOnce(&mut SessionTable) -> T) -> T {
-        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        work(&mut self.0.lock())
     }
 
     /// Begins a session and returns its secret.

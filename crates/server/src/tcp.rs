@@ -8,11 +8,12 @@ use std::{
     collections::VecDeque,
     io,
     net::{SocketAddr, TcpListener as Bound},
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
 
 use axum::{Extension, Router};
+use parking_lot::Mutex;
 use ralph_system::proc::{ClientOrigin, ProcessOrigin, origin_of_client};
 use tokio::{
     net::{TcpListener, TcpStream},
@@ -164,14 +165,14 @@ struct PendingConnection {
 
 impl Unauthenticated {
     fn next_number(&self) -> u64 {
-        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.0.lock();
         waiting.next += 1;
         waiting.next
     }
 
     /// Adds a connection that came at `now`, and closes the oldest if there are too many.
     fn came(&self, number: u64, now: Instant, task: AbortHandle) {
-        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.0.lock();
         if task.is_finished() {
             return;
         }
@@ -194,7 +195,7 @@ impl Unauthenticated {
     }
 
     fn forget(&self, number: u64) {
-        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.0.lock();
         waiting.connections.retain(|other| other.number != number);
     }
 }

@@ -1,9 +1,8 @@
 //! Threads that share work.
 
-use std::{
-    sync::{Mutex, mpsc},
-    thread,
-};
+use std::{sync::mpsc, thread};
+
+use parking_lot::Mutex;
 
 /// Calls `work` with each item, on twice as many threads as there are processors, and `each` with each result as soon as it
 /// is there.
@@ -21,7 +20,7 @@ pub fn share<T: Send, R: Send>(
         for _ in 0..threads {
             let (tell, items, work) = (tell.clone(), &items, &work);
             scope.spawn(move || {
-                let next = || items.lock().ok()?.next();
+                let next = || items.lock().next();
                 while let Some(item) = next() {
                     _ = tell.send(work(item)); // the receiver lives until the last thread has ended
                 }

@@ -2,12 +2,13 @@
 
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        Arc, OnceLock,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
 
+use parking_lot::Mutex;
 use ralph_core::event::{AskId, CancelReason, Finding, PermissionAnswer, Problem, ProblemKind, SteeringId};
 use ralph_system::proc::{Size, StopSpeed};
 use tokio::sync::{mpsc, watch};
@@ -72,7 +73,7 @@ impl SharedSession {
 
     /// Records that the session waits for this process to answer.
     pub(super) fn starts(&self, managed: &Arc<ManagedServer>) {
-        let mut used = lock(&self.managed);
+        let mut used = self.managed.lock();
         if used.is_none() {
             *used = Some(ManagedServerUse::new(Arc::clone(managed)));
         }
@@ -92,18 +93,18 @@ impl SharedSession {
     }
 
     pub(super) fn beat(&self) {
-        if self.using_a_tool.load(Ordering::Relaxed) && lock(&self.managed).is_none() {
+        if self.using_a_tool.load(Ordering::Relaxed) && self.managed.lock().is_none() {
             self.beats.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     pub(super) fn open_steering(&self) {
-        *lock(&self.live) = true;
+        *self.live.lock() = true;
     }
 
     /// Stops accepting messages. Messages accepted before are in the channel when this returns.
     pub(super) fn close_steering(&self) {
-        *lock(&self.live) = false;
+        *self.live.lock() = false;
     }
 
     /// The problem of a session that ralph itself ends.
@@ -118,7 +119,7 @@ impl SharedSession {
     }
 
     fn steer(&self, message: SteeringMessage) -> Result<(), NotLive> {
-        let live = lock(&self.live);
+        let live = self.live.lock();
         match *live && self.steering.try_send(message).is_ok() {
             true => Ok(()),
             false => Err(NotLive),
@@ -169,7 +170,7 @@ impl Session for ServerSession {
     /// visible: a silent build counts as work by its CPU time. On other servers a running tool counts as work as long
     /// as heartbeats arrive; only the iteration's time limits it.
     fn activity(&self) -> Activity {
-        let used = lock(&self.shared.managed).as_mut().map(ManagedServerUse::work);
+        let used = self.shared.managed.lock().as_mut().map(ManagedServerUse::work);
         Activity {
             output_bytes: self.shared.output_bytes() + self.shared.beats.load(Ordering::Relaxed),
             cpu: used.unwrap_or_default(),
@@ -224,10 +225,6 @@ impl WorkMeter {
         self.work += cpu.saturating_sub(before).saturating_sub(idle);
         self.work
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

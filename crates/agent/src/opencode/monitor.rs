@@ -1,10 +1,11 @@
 //! Monitors a server's process by its output: whether it has ended, and its last words.
 
 use std::{
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
+use parking_lot::{Condvar, Mutex};
 use ralph_system::proc::{ChildEnd, OutputSink};
 use ralph_text::{KeptEscapes, PlainText, one_line};
 use ralph_words::{exceeded_in_words, exit_in_words};
@@ -56,23 +57,19 @@ impl ProcessMonitor {
     /// Waits for the end of the process on this thread. Returns whether it ended within `patience`.
     pub(super) fn wait_for_end(&self, patience: Duration) -> bool {
         let deadline = Instant::now() + patience;
-        let mut ended = lock(&self.ended.0);
+        let mut ended = self.ended.0.lock();
         while !*ended {
             let Some(left) = deadline.checked_duration_since(Instant::now()) else {
                 return false;
             };
-            (ended, _) = self
-                .ended
-                .1
-                .wait_timeout(ended, left)
-                .unwrap_or_else(PoisonError::into_inner);
+            self.ended.1.wait_for(&mut ended, left);
         }
         true
     }
 
     /// The last non-empty line of its output.
     pub(super) fn last_words(&self) -> String {
-        let tail = lock(&self.tail).text();
+        let tail = self.tail.lock().text();
         let last = tail.lines().rfind(|line| !line.trim().is_empty());
         last.map(one_line).unwrap_or_default()
     }
@@ -89,7 +86,7 @@ impl ProcessMonitor {
             ChildEnd::GuardLost => "its guard was killed, and the server with it".to_owned(),
         };
         self.end.send_replace(Some(why));
-        *lock(&self.ended.0) = true;
+        *self.ended.0.lock() = true;
         self.ended.1.notify_all();
     }
 }
@@ -101,7 +98,7 @@ struct MonitorOutput {
 
 impl OutputSink for MonitorOutput {
     fn terminal(&mut self, bytes: &[u8]) {
-        let mut tail = lock(&self.monitor.tail);
+        let mut tail = self.monitor.tail.lock();
         self.plain.feed(bytes, |line| tail.push(line));
     }
 
@@ -112,7 +109,7 @@ impl OutputSink for MonitorOutput {
     fn ended(&mut self, end: ChildEnd) {
         let monitor = Arc::clone(&self.monitor);
         {
-            let mut tail = lock(&monitor.tail);
+            let mut tail = monitor.tail.lock();
             self.plain.finish(|line| tail.push(line));
         }
         monitor.finish(&end);
@@ -127,8 +124,4 @@ impl Drop for MonitorOutput {
             self.monitor.finish(&ChildEnd::GuardLost);
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -7,10 +7,11 @@ use std::{
     net::{Ipv4Addr, TcpListener},
     path::PathBuf,
     pin::pin,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
+use parking_lot::Mutex;
 use ralph_system::proc::{Child, Launch, Size, Stdin, StdoutMode, StopSpeed, Supervisor};
 use tokio::time::{Instant, sleep, timeout};
 use tracing::info;
@@ -124,7 +125,7 @@ impl ServerProvider {
 
     /// Ends the started server and waits for its end.
     pub(super) fn close(&self) {
-        let managed = lock(&self.started).take();
+        let managed = self.started.lock().take();
         if let Some(managed) = managed {
             managed.child.stop(StopSpeed::Graceful);
             if !managed.monitor.wait_for_end(self.manifest.stop.grace + CLOSING) {
@@ -167,7 +168,7 @@ impl ServerProvider {
             .filter(|port| is_free(*port))
         {
             let managed = self.spawn(port, spec)?;
-            *lock(&self.started) = Some(Arc::clone(&managed));
+            *self.started.lock() = Some(Arc::clone(&managed));
             let notice = (port != first).then(|| format!("port {first} is taken: the server of this run has {port}"));
             match self.started_at(managed, spec, starting, notice).await {
                 // Another process took the port: for example another ralph, which searches for a port in the same way.
@@ -303,7 +304,7 @@ impl ServerProvider {
     }
 
     fn started(&self) -> Option<Arc<ManagedServer>> {
-        lock(&self.started).clone()
+        self.started.lock().clone()
     }
 }
 
@@ -325,8 +326,4 @@ fn filled(template: &AdapterTemplate, port: u16) -> Option<String> {
 
 fn is_free(port: u16) -> bool {
     TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok()
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,10 +3,11 @@
 use std::{
     collections::BTreeMap,
     path::PathBuf,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
+use parking_lot::{Condvar, Mutex};
 use tokio::sync::Notify;
 
 use super::backlog::{Backlog, OUTPUT_CAP_BYTES, SubscriberPosition};
@@ -65,7 +66,7 @@ pub(super) struct SharedHub {
     pub(super) journal: PathBuf,
     /// How long the agent waits for a subscriber that holds it back briefly and takes nothing.
     pub(super) patience: Duration,
-    state: Mutex<HubState>,
+    pub(super) state: Mutex<HubState>,
     /// Notified when a subscriber has taken something, or has gone.
     pub(super) taken: Condvar,
 }
@@ -123,11 +124,6 @@ impl SharedHub {
             state: Mutex::new(state),
             taken: Condvar::new(),
         }
-    }
-
-    pub(super) fn lock(&self) -> MutexGuard<'_, HubState> {
-        // No code panics while it holds the lock; if one did, the backlog would still be consistent.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{
     ops::Range,
-    sync::{Arc, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -33,7 +33,7 @@ pub struct Waker {
 impl Waker {
     pub fn wake(&self) {
         // A missing entry means that the subscriber has gone.
-        if let Some(subscriber) = self.shared.lock().subscribers.get_mut(&self.number) {
+        if let Some(subscriber) = self.shared.state.lock().subscribers.get_mut(&self.number) {
             subscriber.woken = true;
             subscriber.wake.wake();
         }
@@ -60,7 +60,7 @@ pub struct Subscription {
 impl Subscription {
     pub(super) fn new(shared: Arc<SharedHub>, first: u64, when_slow: LagPolicy) -> Self {
         let wake = SubscriberWake::default();
-        let mut state = shared.lock();
+        let mut state = shared.state.lock();
         let number = state.numbered;
         state.numbered += 1;
         let subscriber = Subscriber {
@@ -108,7 +108,7 @@ impl Subscription {
                 return Some(UiEvent::Record(Arc::new(record)));
             }
             let shared = Arc::clone(&self.shared);
-            let received = self.take(&mut shared.lock(), Instant::now());
+            let received = self.take(&mut shared.state.lock(), Instant::now());
             match (received, self.rests_until) {
                 (Some(ReceivedItem::Poll(PollResult::Event(event))), _) => return Some(event),
                 (Some(ReceivedItem::Poll(PollResult::Over)), _) => return None,
@@ -136,7 +136,7 @@ impl Subscription {
 
     /// Selects the events that it gets from here on.
     pub(super) fn set_mode(&mut self, mode: StreamMode) {
-        if let Some(subscriber) = self.shared.lock().subscribers.get_mut(&self.number) {
+        if let Some(subscriber) = self.shared.state.lock().subscribers.get_mut(&self.number) {
             subscriber.mode = mode;
         }
     }
@@ -144,7 +144,7 @@ impl Subscription {
     /// Skips the output before the first `from` bytes of `iteration`. Returns how many bytes of the iteration come
     /// before the next output, and how many there are; `None` if it is not the iteration that began last.
     pub(super) fn begin_at(&mut self, iteration: u32, from: u64) -> Option<(u64, u64)> {
-        let mut state = self.shared.lock();
+        let mut state = self.shared.state.lock();
         let HubState {
             subscribers, backlog, ..
         } = &mut *state;
@@ -197,7 +197,7 @@ impl Subscription {
 
     fn receive(&mut self, deadline: Option<Instant>) -> ReceivedItem {
         let shared = Arc::clone(&self.shared);
-        let mut state = shared.lock();
+        let mut state = shared.state.lock();
         loop {
             let now = Instant::now();
             if let Some(received) = self.take(&mut state, now) {
@@ -206,14 +206,10 @@ impl Subscription {
             if deadline.is_some_and(|deadline| deadline <= now) {
                 return ReceivedItem::Poll(PollResult::Woken);
             }
-            let until = self.rests_until.into_iter().chain(deadline).min();
-            state = match until.map(|until| until.saturating_duration_since(now)) {
-                None => self.wake.thread().wait(state).unwrap_or_else(PoisonError::into_inner),
-                Some(left) => {
-                    let waited = self.wake.thread().wait_timeout(state, left);
-                    waited.unwrap_or_else(PoisonError::into_inner).0
-                }
-            };
+            match self.rests_until.into_iter().chain(deadline).min() {
+                None => self.wake.thread().wait(&mut state),
+                Some(until) => _ = self.wake.thread().wait_until(&mut state, until),
+            }
         }
     }
 
@@ -241,7 +237,7 @@ impl Subscription {
         let caught_up = state.backlog.is_read(&subscriber.position);
         subscriber.lapsed &= !caught_up;
         match subscriber.lag_policy {
-            LagPolicy::HoldAgentBack | LagPolicy::HoldAgentBriefly => self.shared.taken.notify_all(),
+            LagPolicy::HoldAgentBack | LagPolicy::HoldAgentBriefly => _ = self.shared.taken.notify_all(),
             LagPolicy::Skip if next.is_some() && caught_up => {
                 let rest = match subscriber.mode {
                     StreamMode::Latest => LONG_REST,
@@ -280,7 +276,7 @@ impl Iterator for Subscription {
 
 impl Drop for Subscription {
     fn drop(&mut self) {
-        self.shared.lock().subscribers.remove(&self.number);
+        self.shared.state.lock().subscribers.remove(&self.number);
         self.shared.taken.notify_all();
     }
 }

@@ -422,12 +422,12 @@ fn a_screen_that_takes_nothing_holds_the_agent_briefly_and_skips_until_it_has_ca
     let (shown, skipped) = bytes(taken);
     assert!(skipped > 0 && shown > 0, "{shown} shown, {skipped} skipped");
     assert_eq!(shown + skipped, total);
-    assert!(!hub.0.lock().is_full());
+    assert!(!hub.0.state.lock().is_full());
     for _ in 0..4 {
         hub.output(&chunk);
     }
     assert!(
-        hub.0.lock().is_full(),
+        hub.0.state.lock().is_full(),
         "it has caught up, and the agent waits for it again"
     );
 }
@@ -442,7 +442,7 @@ fn the_patience_with_a_frozen_screen_is_over_for_it_alone_and_not_before_its_tim
         hub.output(&[7; 64 * 1024]);
     }
     let patience = Duration::from_secs(60);
-    let mut state = hub.0.lock();
+    let mut state = hub.0.state.lock();
     let ends = state.lapse(start, start, patience);
     assert!(ends.is_some_and(|ends| ends >= start + patience));
     assert_eq!(state.holders().count(), 2);

@@ -25,7 +25,7 @@ use tokio::{
 
 use super::{
     soak::{ITERATION, Sample},
-    world::{World, locked},
+    world::World,
 };
 
 pub(super) const ID: &str = "simulated";
@@ -58,13 +58,13 @@ impl AgentAdapter for SimulatedAgent {
     fn start(&self, request: SessionRequest, out: mpsc::Sender<AgentSignal>) -> Box<dyn Session> {
         let world = Arc::clone(&self.0);
         let number = {
-            let mut sessions = locked(&world.sessions);
+            let mut sessions = world.sessions.lock();
             sessions.push((request.run.clone(), request.iteration));
             u32::try_from(sessions.len()).expect("few sessions")
         };
         if world.is_steady {
             let state = world.project.with_file_name("state");
-            locked(&world.samples).extend(Sample::take(number, &state));
+            world.samples.lock().extend(Sample::take(number, &state));
         }
         let (stop, stopped) = watch::channel(None);
         let written = Arc::new(AtomicU64::new(0));

@@ -29,7 +29,7 @@ use ralph_state::store::{
 
 use super::{
     life::{Life, LifeEnd},
-    world::{World, locked},
+    world::World,
 };
 
 /// Counts of the events in the lives of one run.
@@ -195,7 +195,7 @@ impl Inspection {
             self.look_at_work(*proof)?;
         }
         self.findings.records += records.len() as u64;
-        self.findings.sessions += locked(&self.world.sessions).len() as u64;
+        self.findings.sessions += self.world.sessions.lock().len() as u64;
         Ok(true)
     }
 
@@ -253,12 +253,12 @@ impl Inspection {
                 _ => {}
             }
         }
-        let sessions = locked(&self.world.sessions);
+        let sessions = self.world.sessions.lock();
         let mut sessions = sessions.iter().filter(|(of, _)| of == run);
         if let Some((_, early)) = sessions.find(|(_, session)| !iterations.contains(session)) {
             return Err(format!("session {early} was started without a record"));
         }
-        let accepted = locked(&self.world.accepted);
+        let accepted = self.world.accepted.lock();
         let mut accepted = accepted.iter().filter(|(of, _)| of == run);
         if let Some((_, lost)) = accepted.find(|(_, text)| !messages.contains(&text)) {
             return Err(format!("{lost:?} was accepted and is not in the journal"));

@@ -7,7 +7,7 @@ use ralph_state::store::paths::ProjectPaths;
 
 use super::{
     life::{LIVES, LifeEnd, live, settings},
-    world::{World, locked},
+    world::World,
 };
 
 const ITERATIONS: u32 = 2_000;
@@ -59,7 +59,7 @@ fn a_day_of_two_thousand_iterations_takes_no_more_at_its_end_than_before() {
     let lived = live(&world, &paths, &settings, LIVES);
     let limit = LimitKind::MaxIterations;
     assert!(matches!(lived.end, LifeEnd::Stopped(StopReason::LimitReached { limit: found }) if found == limit));
-    let samples = locked(&world.samples).clone();
+    let samples = world.samples.lock().clone();
     let [first, second, third, last] = samples[..] else {
         panic!("{} samples", samples.len());
     };

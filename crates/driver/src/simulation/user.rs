@@ -12,7 +12,7 @@ use ralph_core::{
 use ralph_state::control::{ClientRole, ControlReply, ControlRequest};
 use tokio::time::{sleep, timeout};
 
-use super::world::{World, locked};
+use super::world::World;
 use crate::LoopHandle;
 
 /// Gives commands as long as the loop goes on. In the last life the user only lets it work.
@@ -33,7 +33,7 @@ pub(super) async fn command(world: Arc<World>, life: u32, is_last: bool, handle:
                     text: text.clone(),
                 };
                 if ask(&world, &handle, steer).await {
-                    locked(&world.accepted).push((run.clone(), text));
+                    world.accepted.lock().push((run.clone(), text));
                 }
             }
             5 => {

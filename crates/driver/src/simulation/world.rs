@@ -5,12 +5,13 @@ use std::{
     fs,
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering},
     },
     time::Duration,
 };
 
+use parking_lot::Mutex;
 use ralph_core::{
     event::{Exit, GoalFailure, RunId},
     testing::Dice,
@@ -111,7 +112,7 @@ impl World {
 
     /// Begins a life in which the disk fails as planned.
     pub(super) fn begin(&self, disk: Option<DiskPlan>) {
-        *locked(&self.disk) = disk;
+        *self.disk.lock() = disk;
         self.operations.store(0, Ordering::Relaxed);
         self.append_failed.store(false, Ordering::Relaxed);
     }
@@ -176,7 +177,7 @@ impl World {
 
 impl FaultyDisk for World {
     fn fault(&self, operation: DiskOperation) -> Option<DiskFault> {
-        let plan = (*locked(&self.disk))?;
+        let plan = (*self.disk.lock())?;
         let number = self.operations.fetch_add(1, Ordering::Relaxed);
         let fails = (plan.after..plan.after.saturating_add(plan.lasts)).contains(&number);
         if !fails {
@@ -189,10 +190,6 @@ impl FaultyDisk for World {
         }
         Some(plan.fault)
     }
-}
-
-pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 thread_local! {

@@ -7,14 +7,12 @@
 use std::{
     mem,
     path::Path,
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        mpsc::{self, Sender},
-    },
+    sync::mpsc::{self, Sender},
     thread,
     time::Duration,
 };
 
+use parking_lot::Mutex;
 use ralph_state::store::paths::{create_private_dir, replace_file};
 
 use super::{
@@ -65,27 +63,23 @@ impl ArraySubmitter {
             result,
         };
         let is_first = {
-            let mut waiting = self.waiting();
+            let mut waiting = self.waiting.lock();
             waiting.push(job);
             waiting.len() == 1
         };
         if is_first {
             // As long as more of them come: a busy machine prepares plans slowly.
             let mut gathered = 0;
-            while gathered != self.waiting().len() {
-                gathered = self.waiting().len();
+            while gathered != self.waiting.lock().len() {
+                gathered = self.waiting.lock().len();
                 thread::sleep(GATHERING);
             }
-            let jobs = mem::take(&mut *self.waiting());
+            let jobs = mem::take(&mut *self.waiting.lock());
             submit_all(commands, dir, jobs);
         }
         received
             .recv()
             .unwrap_or_else(|_| Err("was not asked: the thread that submits has ended".to_owned()))
-    }
-
-    fn waiting(&self) -> MutexGuard<'_, Vec<WaitingJob>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -5,8 +5,9 @@ use std::{
     fs::{self, File},
     io::{self, Write},
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
 };
+
+use parking_lot::Mutex;
 
 use crate::files::append_private;
 
@@ -44,7 +45,7 @@ struct OpenLogFile {
 impl LogFile {
     /// Writes to `path` from now on, beginning with the lines kept so far.
     pub(super) fn open(&self, path: &Path) {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.0.lock();
         let early = match &mut *state {
             LogFileState::Early(early) => std::mem::take(early),
             LogFileState::Open(_) | LogFileState::GivenUp => Vec::new(),
@@ -55,7 +56,7 @@ impl LogFile {
 
     /// Appends a line. After one that cannot be written, no more are tried.
     pub(super) fn append(&self, line: &[u8]) {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.0.lock();
         match &mut *state {
             LogFileState::Early(early) if early.len() + line.len() <= EARLY_CAP_BYTES => early.extend_from_slice(line),
             LogFileState::Early(_) | LogFileState::GivenUp => {}

@@ -6,7 +6,7 @@ use std::{
     io::PipeWriter,
     path::Path,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
@@ -16,6 +16,7 @@ use nix::{
     sys::signal::{Signal, kill},
     unistd::{Pid, write},
 };
+use parking_lot::Mutex;
 use portable_pty::{MasterPty, PtySize};
 
 use super::{
@@ -51,7 +52,7 @@ impl Child {
 
     /// Gives the terminal a new size; the program is told by `SIGWINCH`.
     pub fn resize(&self, size: Size) {
-        if let Some(terminal) = self.shared.terminal().as_ref() {
+        if let Some(terminal) = self.shared.terminal.lock().as_ref() {
             // Refused only by a terminal that is being closed.
             _ = terminal.master.resize(pty_size(size));
         }
@@ -59,7 +60,7 @@ impl Child {
 
     /// Types bytes into the terminal without blocking: up to 1 MiB that the program does not read yet is kept.
     pub fn type_bytes(&self, bytes: &[u8]) {
-        if let Some(terminal) = self.shared.terminal().as_mut() {
+        if let Some(terminal) = self.shared.terminal.lock().as_mut() {
             terminal.type_bytes(bytes);
         }
     }
@@ -70,7 +71,7 @@ impl Child {
     /// # Errors
     /// [`InputRefused`] if the input is closed or not piped, or if there is no room; nothing of `bytes` is written then.
     pub fn write_input(&self, bytes: &[u8]) -> Result<(), InputRefused> {
-        match self.shared.terminal().as_mut() {
+        match self.shared.terminal.lock().as_mut() {
             Some(terminal) => terminal.write_input(bytes),
             None => Err(InputRefused),
         }
@@ -78,7 +79,7 @@ impl Child {
 
     /// Ends the program's standard input once all waiting bytes have been read.
     pub fn close_input(&self) {
-        if let Some(terminal) = self.shared.terminal().as_mut() {
+        if let Some(terminal) = self.shared.terminal.lock().as_mut() {
             terminal.close_input();
         }
         self.shared.report_input_end();
@@ -140,7 +141,7 @@ pub(super) struct ChildState {
     /// Whether the guard may have been reaped: from then on its pid may belong to another process.
     reaped: Mutex<bool>,
     /// `None` once the child has ended.
-    terminal: Mutex<Option<ChildTerminal>>,
+    pub(super) terminal: Mutex<Option<ChildTerminal>>,
     pub output_bytes: AtomicU64,
     /// Whether [`Child::wake`] was called since the output was last told.
     asked: AtomicBool,
@@ -299,14 +300,14 @@ impl ChildState {
     /// Tells the guard once that the program's standard input may end, because the guard holds it open as well.
     pub(super) fn report_input_end(&self) {
         let ended = |terminal: &mut ChildTerminal| std::mem::take(&mut terminal.input_ended);
-        if self.terminal().as_mut().is_some_and(ended) {
+        if self.terminal.lock().as_mut().is_some_and(ended) {
             self.notify_guard(&self.files.input_ended(), INPUT_ENDED);
         }
     }
 
     /// Tells the guard by a signal, and by a file in case it is still starting and the signal is ignored.
     fn notify_guard(&self, file: &Path, signal: Signal) {
-        let reaped = lock(&self.reaped);
+        let reaped = self.reaped.lock();
         if !*reaped {
             _ = fs::write(file, ""); // a full disk has worse consequences
             // Fails only for a guard that has just ended. SIGCONT in case the guard was stopped.
@@ -317,7 +318,7 @@ impl ChildState {
 
     /// Runs `reap` while no signal can be sent to the guard.
     pub(super) fn reap(&self, reap: impl FnOnce()) {
-        let mut reaped = lock(&self.reaped);
+        let mut reaped = self.reaped.lock();
         reap();
         *reaped = true;
     }
@@ -325,12 +326,8 @@ impl ChildState {
     /// Runs `act` with the guard's pid; `None` if the guard may have been reaped. It may be reaped while `act` runs:
     /// its pid is not used again that soon.
     fn with_guard<T>(&self, act: impl FnOnce(Pid) -> T) -> Option<T> {
-        let is_reaped = *lock(&self.reaped);
+        let is_reaped = *self.reaped.lock();
         (!is_reaped).then(|| act(self.guard))
-    }
-
-    pub(super) fn terminal(&self) -> MutexGuard<'_, Option<ChildTerminal>> {
-        lock(&self.terminal)
     }
 
     fn ask_reader(&self) {
@@ -344,25 +341,20 @@ impl ChildState {
     }
 
     pub(super) fn wake_reader(&self) {
-        if let Some(terminal) = self.terminal().as_ref() {
+        if let Some(terminal) = self.terminal.lock().as_ref() {
             terminal.wake();
         }
     }
 
     fn activity(&self) -> Activity {
-        let mut meter = lock(&self.cpu);
-        let reaped = lock(&self.reaped);
+        let mut meter = self.cpu.lock();
+        let reaped = self.reaped.lock();
         let cpu = if *reaped { meter.total() } else { meter.read(self.guard) };
         Activity {
             output_bytes: self.output_bytes.load(Ordering::Relaxed),
             cpu,
         }
     }
-}
-
-/// Locks a mutex even if poisoned: a panic leaves no shared value half changed.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 pub(super) fn pty_size(size: Size) -> PtySize {

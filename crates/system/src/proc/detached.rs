@@ -8,11 +8,14 @@ use std::{
     ffi::OsString,
     fs::File,
     io::{self, BufRead, BufReader, Read, Seek, Write},
-    os::{fd::AsFd, unix::net::UnixStream, unix::process::CommandExt},
+    os::{
+        fd::AsFd,
+        unix::{net::UnixStream, process::CommandExt},
+    },
     path::Path,
     process::{self, Child, Command, ExitStatus},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         mpsc::{Receiver, channel},
     },
     thread,
@@ -23,6 +26,7 @@ use nix::{
     sys::signal::{Signal, kill},
     unistd::{Pid, dup2_stderr, dup2_stdin, dup2_stdout, setsid},
 };
+use parking_lot::Mutex;
 
 use super::{leftovers::StartedChildren, system};
 
@@ -123,7 +127,7 @@ impl DetachedLoop {
         let (ours, theirs) = UnixStream::pair()?;
         command.stdin(std::os::fd::OwnedFd::from(theirs));
         // Locked until the child is inserted: a child that is missing there counts as an orphan.
-        let mut started = children.started();
+        let mut started = children.started.lock();
         let child = command.spawn()?;
         started.insert(child.id().cast_signed());
         Ok(Self {
@@ -264,7 +268,7 @@ impl Starter {
     pub fn ready(&self, run: &str, output: &File, gone: impl FnOnce() + Send + 'static) -> io::Result<()> {
         dup2_stdout(output)?;
         dup2_stderr(output)?;
-        let mut watch = lock(&self.watch);
+        let mut watch = self.watch.lock();
         if let StarterWatch::Gone = *watch {
             return Err(io::ErrorKind::BrokenPipe.into());
         }
@@ -279,13 +283,9 @@ impl Starter {
     }
 }
 
-fn lock(watch: &Mutex<StarterWatch>) -> MutexGuard<'_, StarterWatch> {
-    watch.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 fn watch_starter(mut socket: UnixStream, watch: &Mutex<StarterWatch>) {
     let said = socket.read(&mut [0; ATTACHED.len()]);
-    match std::mem::replace(&mut *lock(watch), StarterWatch::Gone) {
+    match std::mem::replace(&mut *watch.lock(), StarterWatch::Gone) {
         // The starter was interrupted while it waited, so the run is abandoned. Ending this process ends what it has
         // started.
         StarterWatch::Before => process::exit(INTERRUPTED),

@@ -12,7 +12,7 @@ use std::{
     io::{self, Write},
     os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::Path,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::Instant,
 };
 
@@ -25,6 +25,7 @@ use nix::{
     },
     unistd::{Pid, getpgrp, getpid},
 };
+use parking_lot::Mutex;
 use ralph_core::event::{ExceededCeiling, Exit};
 use ralph_text::console;
 
@@ -202,7 +203,7 @@ fn reporting(spec: &GuardSpec) -> OnRefused {
     _ = fs::remove_file(path);
     let told = Mutex::new(Vec::new());
     OnRefused(Arc::new(move |call| {
-        let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = told.lock();
         if told.len() < MOST_REFUSED && !told.contains(&call) {
             let line = serde_json::to_string(&call).unwrap_or_default() + "\n";
             _ = (&fifo).write_all(line.as_bytes()); // a call that does not fit goes untold rather than unanswered

@@ -10,7 +10,7 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use super::{
     ChildEnd,
-    child::{ChildState, EndReport, lock},
+    child::{ChildState, EndReport},
     leftovers::StartedChildren,
     signals::SIGNALS,
     spec::{ChildFiles, GuardReport, ProgramEnd},
@@ -77,13 +77,13 @@ impl GuardWaiter {
         let guard = self.shared.guard.as_raw();
         self.shared.reap(|| {
             // Locked over both: once it is reaped, its pid may be that of the next child.
-            let mut started = children.started();
+            let mut started = children.started.lock();
             // It has ended, so this returns at once; an error would mean that it was reaped elsewhere.
             _ = process.wait();
             started.remove(&guard);
         });
         self.children.reap_adopted();
-        *lock(&self.shared.end) = Some(finding);
+        *self.shared.end.lock() = Some(finding);
         self.shared.wake_reader();
     }
 }

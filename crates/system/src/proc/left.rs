@@ -4,14 +4,10 @@
 //! servers, language servers) over a pipe or a socket that is their standard input, and keeps them in its own process group.
 //! A shell gives a background command `/dev/null` as its input, and a tool that outlives its caller has a group of its own.
 
-use std::{
-    collections::HashSet,
-    fmt,
-    path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::HashSet, fmt, path::PathBuf, sync::Arc};
 
 use nix::unistd::Pid;
+use parking_lot::Mutex;
 use ralph_core::event::clip;
 use serde::{Deserialize, Serialize};
 
@@ -52,16 +48,12 @@ pub struct LeftProcesses(Arc<Mutex<Vec<LeftProcess>>>);
 impl LeftProcesses {
     pub fn receiver(&self) -> OnLeftRunning {
         let kept = self.clone();
-        OnLeftRunning(Arc::new(move |left| kept.lock().extend(left)))
+        OnLeftRunning(Arc::new(move |left| kept.0.lock().extend(left)))
     }
 
     /// Returns what was left since the last call.
     pub fn take(&self) -> Vec<LeftProcess> {
-        std::mem::take(&mut self.lock())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<LeftProcess>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        std::mem::take(&mut self.0.lock())
     }
 }
 

@@ -4,7 +4,7 @@
 use std::{
     collections::{BTreeSet, HashSet},
     sync::{
-        Mutex, MutexGuard, OnceLock, PoisonError,
+        OnceLock,
         atomic::{AtomicBool, Ordering},
     },
     thread,
@@ -18,6 +18,7 @@ use nix::{
     },
     unistd::{Pid, getpid, getsid},
 };
+use parking_lot::Mutex;
 
 use super::{RUN_ID_VAR, process::Process, system, tree};
 
@@ -33,7 +34,7 @@ const PAUSE: Duration = Duration::from_millis(2);
 pub(super) struct StartedChildren {
     /// Pids of the children that it has started and not reaped: guards, and helpers without one. Locked while a child
     /// is started or reaped: a child that is missing here counts as an orphan.
-    started: Mutex<BTreeSet<i32>>,
+    pub(super) started: Mutex<BTreeSet<i32>>,
     /// Children from before this process became ralph; `sh -c 'server & exec ralph'` makes one, for example.
     inherited: OnceLock<Vec<Process>>,
     /// Whether this process never becomes the parent of orphans.
@@ -41,18 +42,13 @@ pub(super) struct StartedChildren {
 }
 
 impl StartedChildren {
-    /// Returns the pids of the children that this process has started, locked.
-    pub(super) fn started(&self) -> MutexGuard<'_, BTreeSet<i32>> {
-        self.started.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Makes this process the parent of all processes that a killed guard leaves behind.
     pub(super) fn become_subreaper(&self) {
         if self.adopts_none.load(Ordering::Acquire) {
             return;
         }
         self.inherited.get_or_init(|| {
-            let started = self.started();
+            let started = self.started.lock();
             let mut children = tree::children(getpid());
             children.retain(|child| !started.contains(&child.pid.as_raw()));
             children
@@ -71,7 +67,7 @@ impl StartedChildren {
     /// Ends the children that this process did not start.
     pub(super) fn end_orphans(&self) {
         // Called after every checkpoint, where there is hardly ever an orphan.
-        if system::is_subreaper() && !self.orphans(&self.started()).is_empty() {
+        if system::is_subreaper() && !self.orphans(&self.started.lock()).is_empty() {
             self.end_adopted(Instant::now() + PATIENCE);
         }
     }
@@ -102,7 +98,7 @@ impl StartedChildren {
         while Instant::now() < deadline {
             self.reap_adopted();
             // Orphans that have ended and are not reaped yet count: each may have just handed on a child.
-            let orphans = self.orphans(&self.started());
+            let orphans = self.orphans(&self.started.lock());
             if orphans.is_empty() {
                 return;
             }
@@ -119,7 +115,7 @@ impl StartedChildren {
             return;
         }
         // Locked until they are reaped: then their pids may be those of the next children.
-        let started = self.started();
+        let started = self.started.lock();
         for process in self.orphans(&started) {
             if process.ended {
                 _ = waitpid(process.pid, Some(WaitPidFlag::WNOHANG));
@@ -150,7 +146,7 @@ impl StartedChildren {
     fn marked_family(&self, marks: &[Vec<u8>], guard: Option<Pid>) -> Vec<Process> {
         let all = system::processes();
         let marked = system::carriers(&all, marks).into_iter().collect();
-        let known = self.started().iter().copied().map(Pid::from_raw).collect();
+        let known = self.started.lock().iter().copied().map(Pid::from_raw).collect();
         let mut family = family(&all, marked, guard, &known);
         family.retain(|process| !process.ended);
         family

@@ -59,7 +59,7 @@ fn walk(children: &StartedChildren, pid: Pid) -> Option<ProcessOrigin> {
     }
     let mut process = system::process(pid)?;
     for _ in 0..DEPTH {
-        if children.started().contains(&process.session.as_raw()) {
+        if children.started.lock().contains(&process.session.as_raw()) {
             return Some(ProcessOrigin::Run);
         }
         if process.parent == here {

@@ -23,7 +23,7 @@ use tempfile::TempDir;
 
 use super::{
     OnLeftRunning, OnRefused, OutputSink, StopSpeed,
-    child::{ChildState, ChildTerminal, EndReport, lock},
+    child::{ChildState, ChildTerminal, EndReport},
 };
 
 const BUFFER_BYTES: usize = 64 * 1024;
@@ -94,7 +94,7 @@ impl ChildOutputReader {
                 self.output.woken();
             }
             self.pass_on();
-            if let Some(finding) = lock(&self.shared.end).take() {
+            if let Some(finding) = self.shared.end.lock().take() {
                 break finding;
             }
         };
@@ -103,7 +103,7 @@ impl ChildOutputReader {
 
     /// Waits until there is something to read or to write, or until the reader is woken.
     fn wait(&mut self) {
-        let waiting = self.shared.terminal().as_mut().map(ChildTerminal::write_waiting);
+        let waiting = self.shared.terminal.lock().as_mut().map(ChildTerminal::write_waiting);
         let waiting = waiting.unwrap_or_default();
         self.shared.report_input_end();
         let mut terminal = PollFlags::POLLIN;
@@ -197,7 +197,7 @@ impl ChildOutputReader {
             buffer: _,
             unfinished: _,
         } = self;
-        drop(shared.terminal().take());
+        drop(shared.terminal.lock().take());
         drop(sources.slave);
         drop(sources.terminal);
         drop(sources.fifo);

@@ -171,7 +171,7 @@ fn start_guard(
     let command = guard_command(launch, confinement, files, child_id);
     let path = PathBuf::from(&command.get_argv()[0]);
     // Locked until the guard is inserted: see `leftovers`.
-    let mut started = children.started();
+    let mut started = children.started.lock();
     let process = slave.spawn_command(command).map_err(|error| SpawnError::Guard {
         path,
         source: error.into(),

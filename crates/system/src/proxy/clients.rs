@@ -1,11 +1,8 @@
 //! The proxy's clients, each with its list of hosts, and the refused connections.
 
-use std::{
-    collections::BTreeSet,
-    fmt,
-    net::IpAddr,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{collections::BTreeSet, fmt, net::IpAddr, sync::Arc};
+
+use parking_lot::Mutex;
 
 use crate::sandbox::hosts::AllowedHosts;
 
@@ -54,7 +51,7 @@ impl Refusals {
 
     pub(super) fn announce(&self, refused: RefusedConnection) {
         // The set is consistent after every step, also if a callback has panicked.
-        let mut announced = self.announced.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut announced = self.announced.lock();
         if announced.len() < MOST_ANNOUNCED && announced.insert(refused.clone()) {
             drop(announced);
             (self.on_refused)(refused);

@@ -1,10 +1,8 @@
 //! Requests to another process: numbers them, and passes each response to its request. Reads and writes nothing itself.
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::collections::HashMap;
 
+use parking_lot::Mutex;
 use ralph_text::json_rpc::request;
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -37,16 +35,12 @@ struct PeerState {
 }
 
 impl Peer {
-    fn state(&self) -> MutexGuard<'_, PeerState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Numbers a request. Returns its message, which the caller writes, and the request that waits for the response.
     ///
     /// # Errors
     /// [`RequestError::Ended`]
     pub(crate) fn request(&self, method: &str, params: &Value) -> Result<(Value, SentRequest<'_>), RequestError> {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         if let Some(why) = &state.ended {
             return Err(RequestError::Ended(why.clone()));
         }
@@ -59,7 +53,7 @@ impl Peer {
 
     /// Passes on a response. The response to a request that was given up is dropped.
     pub(crate) fn resolve(&self, id: u64, outcome: Result<Value, Value>) {
-        let waiting = self.state().waiting.remove(&id);
+        let waiting = self.0.lock().waiting.remove(&id);
         if let Some(waiting) = waiting {
             let refused = |error: Value| RequestError::Refused {
                 code: error["code"].as_i64().unwrap_or_default(),
@@ -74,7 +68,7 @@ impl Peer {
 
     /// Fails all requests, now and later, because of `why`. The first reason counts.
     pub(crate) fn end(&self, why: &str) {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         let why = state.ended.get_or_insert_with(|| why.to_owned()).clone();
         for (_, waiting) in state.waiting.drain() {
             _ = waiting.send(Err(RequestError::Ended(why.clone()))); // the request may have been given up meanwhile
@@ -83,7 +77,7 @@ impl Peer {
 
     /// The reason given to [`Peer::end`].
     pub(crate) fn ended(&self) -> Option<String> {
-        self.state().ended.clone()
+        self.0.lock().ended.clone()
     }
 }
 
@@ -104,7 +98,7 @@ impl SentRequest<'_> {
 
 impl Drop for SentRequest<'_> {
     fn drop(&mut self) {
-        self.peer.state().waiting.remove(&self.id);
+        self.peer.0.lock().waiting.remove(&self.id);
     }
 }
 
@@ -125,7 +119,7 @@ mod tests {
             peer.resolve(id, Ok(json!(id)));
         }
         assert_eq!(sent.answer().await, Ok(json!(2)));
-        assert_eq!(peer.state().waiting.len(), 0);
+        assert_eq!(peer.0.lock().waiting.len(), 0);
     }
 
     #[tokio::test]

@@ -5,7 +5,7 @@ use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
     sync::{
-        Arc, PoisonError, Weak,
+        Arc, Weak,
         atomic::{AtomicBool, Ordering},
     },
     time::Instant,
@@ -53,17 +53,17 @@ pub(super) struct ServerPool(Arc<Inner>);
 struct Inner {
     rows: Vec<LanguageServer>,
     home: Home,
-    slots: std::sync::Mutex<BTreeMap<(String, PathBuf), Arc<ServerSlot>>>,
+    slots: parking_lot::Mutex<BTreeMap<(String, PathBuf), Arc<ServerSlot>>>,
     closed: AtomicBool,
     /// Links of all servers, including those that are still starting.
-    links: std::sync::Mutex<Vec<Weak<ServerLink>>>,
+    links: parking_lot::Mutex<Vec<Weak<ServerLink>>>,
     notices: mpsc::Sender<ServerNotice>,
 }
 
 #[derive(Debug)]
 struct ServerSlot {
     server: Mutex<SlotState>,
-    used: std::sync::Mutex<Instant>,
+    used: parking_lot::Mutex<Instant>,
 }
 
 #[derive(Debug, Default)]
@@ -80,9 +80,9 @@ impl ServerPool {
         Self(Arc::new(Inner {
             rows,
             home,
-            slots: std::sync::Mutex::default(),
+            slots: parking_lot::Mutex::default(),
             closed: AtomicBool::new(false),
-            links: std::sync::Mutex::default(),
+            links: parking_lot::Mutex::default(),
             notices,
         }))
     }
@@ -109,7 +109,7 @@ impl ServerPool {
 
     /// The running servers.
     pub(super) async fn running(&self) -> Vec<Arc<RunningServer>> {
-        let slots: Vec<Arc<ServerSlot>> = self.slots().values().cloned().collect();
+        let slots: Vec<Arc<ServerSlot>> = self.0.slots.lock().values().cloned().collect();
         let mut running = Vec::new();
         for slot in slots {
             // A server that is still starting has nothing to report.
@@ -138,10 +138,6 @@ impl ServerPool {
             Some(why) if servers.is_empty() => Err(why),
             Some(_) | None => Ok(servers),
         }
-    }
-
-    fn slots(&self) -> std::sync::MutexGuard<'_, BTreeMap<(String, PathBuf), Arc<ServerSlot>>> {
-        self.0.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn server(
@@ -173,10 +169,10 @@ impl ServerPool {
     }
 
     fn slot(&self, name: &str, root: &Path) -> Arc<ServerSlot> {
-        let mut slots = self.slots();
+        let mut slots = self.0.slots.lock();
         let key = (name.to_owned(), root.to_owned());
         if !slots.contains_key(&key) && slots.len() >= SERVERS {
-            let used = |slot: &ServerSlot| *slot.used.lock().unwrap_or_else(PoisonError::into_inner);
+            let used = |slot: &ServerSlot| *slot.used.lock();
             let oldest = slots
                 .iter()
                 .min_by_key(|(_, slot)| used(slot))
@@ -193,10 +189,10 @@ impl ServerPool {
         let slot = slots.entry(key).or_insert_with(|| {
             Arc::new(ServerSlot {
                 server: Mutex::default(),
-                used: std::sync::Mutex::new(Instant::now()),
+                used: parking_lot::Mutex::new(Instant::now()),
             })
         });
-        *slot.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        *slot.used.lock() = Instant::now();
         Arc::clone(slot)
     }
 
@@ -227,7 +223,7 @@ impl ServerPool {
             let begun = Instant::now();
             let link = Arc::new(ServerLink::new(root.clone()));
             {
-                let mut links = self.0.links.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut links = self.0.links.lock();
                 links.retain(|link| link.strong_count() > 0);
                 links.push(Arc::downgrade(&link));
             }
@@ -279,12 +275,12 @@ impl ServerPool {
     pub(super) async fn close(&self) {
         self.0.closed.store(true, Ordering::Release);
         // Servers without an answer to `initialize` are stopped first, since the code below would wait for them.
-        let links = std::mem::take(&mut *self.0.links.lock().unwrap_or_else(PoisonError::into_inner));
+        let links = std::mem::take(&mut *self.0.links.lock());
         links
             .iter()
             .filter_map(Weak::upgrade)
             .for_each(|link| link.stop(StopSpeed::Graceful));
-        let slots: Vec<Arc<ServerSlot>> = std::mem::take(&mut *self.slots()).into_values().collect();
+        let slots: Vec<Arc<ServerSlot>> = std::mem::take(&mut *self.0.slots.lock()).into_values().collect();
         let ending = slots.into_iter().map(|slot| async move {
             // A server that is still starting notices the flag and ends itself.
             let server = slot.server.lock().await.server.take();

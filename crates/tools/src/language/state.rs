@@ -1,12 +1,8 @@
 //! The state of a server, collected by its reader thread for pending requests.
 
-use std::{
-    collections::BTreeMap,
-    path::PathBuf,
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Instant,
-};
+use std::{collections::BTreeMap, path::PathBuf, time::Instant};
 
+use parking_lot::Mutex;
 use ralph_core::event::{Exit, clip};
 use ralph_system::proc::{Child, ChildEnd, OutputSink, StopSpeed};
 use ralph_text::json_rpc::{self, JsonRpcMessage, METHOD_NOT_FOUND};
@@ -84,23 +80,19 @@ impl ServerLink {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, ServerState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(super) fn set_child(&self, child: Child) {
-        *self.child.lock().unwrap_or_else(PoisonError::into_inner) = Some(child);
+        *self.child.lock() = Some(child);
     }
 
     /// Stops the server.
     pub(super) fn stop(&self, stop: StopSpeed) {
-        if let Some(child) = &*self.child.lock().unwrap_or_else(PoisonError::into_inner) {
+        if let Some(child) = &*self.child.lock() {
             child.stop(stop);
         }
     }
 
     fn write(&self, message: &Value) -> bool {
-        let child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
+        let child = self.child.lock();
         child
             .as_ref()
             .is_some_and(|child| child.write_input(&framed(message)).is_ok())
@@ -131,7 +123,7 @@ impl ServerLink {
 
     /// The server's present task, if it reports that it is not done.
     pub(super) fn busy(&self) -> Option<String> {
-        let state = self.state();
+        let state = self.state.lock();
         match (state.tasks.values().next(), state.quiescent) {
             (Some(task), _) => Some(task.clone()),
             (None, Some(false)) => Some(String::new()),
@@ -141,12 +133,12 @@ impl ServerLink {
 
     /// Whether the server reports that it has seen the whole project.
     pub(super) fn says_done(&self) -> bool {
-        self.state().quiescent == Some(true)
+        self.state.lock().quiescent == Some(true)
     }
 
     /// The time of the last message about the server's state.
     pub(super) fn latest(&self) -> Instant {
-        self.state().latest
+        self.state.lock().latest
     }
 
     pub(super) fn ended(&self) -> Option<String> {
@@ -154,11 +146,11 @@ impl ServerLink {
     }
 
     pub(super) fn published(&self, path: &std::path::Path) -> Option<PublishedDiagnostics> {
-        self.state().diagnostics.get(path).cloned()
+        self.state.lock().diagnostics.get(path).cloned()
     }
 
     pub(super) fn all_published(&self) -> Vec<(PathBuf, PublishedDiagnostics)> {
-        let state = self.state();
+        let state = self.state.lock();
         state
             .diagnostics
             .iter()
@@ -177,7 +169,7 @@ impl ServerLink {
                 _ = self.write(&answer); // the server may have ended
             }
             JsonRpcMessage::Notification { method, params } => {
-                if self.state().take(&method, &params) {
+                if self.state.lock().take(&method, &params) {
                     self.notify_watchers();
                 }
             }
@@ -290,7 +282,7 @@ pub(super) struct ServerOutput {
 
 impl OutputSink for ServerOutput {
     fn terminal(&mut self, bytes: &[u8]) {
-        let mut state = self.link.state();
+        let mut state = self.link.state.lock();
         state.stderr.push_str(&String::from_utf8_lossy(bytes));
         let mut cut = state.stderr.len().saturating_sub(SAID_BYTES);
         while !state.stderr.is_char_boundary(cut) {
@@ -307,7 +299,7 @@ impl OutputSink for ServerOutput {
     }
 
     fn ended(&mut self, end: ChildEnd) {
-        let mut state = self.link.state();
+        let mut state = self.link.state.lock();
         let why = why_it_ended(&end, &state.stderr);
         state.tasks.clear();
         drop(state);

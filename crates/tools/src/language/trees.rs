@@ -3,10 +3,11 @@
 use std::{
     collections::BTreeMap,
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
+use parking_lot::Mutex;
 use ralph_core::event::{Exit, clip};
 use ralph_system::{
     diagnostics::inherited,
@@ -222,7 +223,7 @@ async fn printed(home: &Home, args: Vec<String>, until: Instant) -> Result<(AstG
     let output = Arc::new(Mutex::new(AstGrepOutput::default()));
     let collected = Arc::clone(&output);
     let (sink, ended) = collector(move |printed| {
-        collected.lock().unwrap_or_else(PoisonError::into_inner).take(printed);
+        collected.lock().take(printed);
     });
     let home = home.clone();
     let starting = inherited(move || {
@@ -237,10 +238,7 @@ async fn printed(home: &Home, args: Vec<String>, until: Instant) -> Result<(AstG
         .map_err(|error| not_started(error.to_string()))?;
     let child = child.map_err(not_started)?;
     match timeout_at(until.into(), ended).await {
-        Ok(Ok(end)) => Ok((
-            std::mem::take(&mut *output.lock().unwrap_or_else(PoisonError::into_inner)),
-            end,
-        )),
+        Ok(Ok(end)) => Ok((std::mem::take(&mut *output.lock()), end)),
         Ok(Err(_)) => Err(QueryError::Closed),
         Err(_) => {
             child.stop(StopSpeed::Immediate);

@@ -4,10 +4,11 @@ use std::{
     fs::File,
     io::{BufRead, BufReader, Lines},
     path::Path,
-    sync::{Arc, Condvar, Mutex, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
+use parking_lot::{Condvar, Mutex};
 use ralph_core::event::{Event, IterationEvent, Record};
 use ralph_state::control::frames::{PollResult, UiEvent};
 
@@ -237,7 +238,7 @@ impl EventSource for Player {
     fn waker(&self) -> WakeCallback {
         let woken = Arc::clone(&self.woken);
         Box::new(move || {
-            *woken.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
+            *woken.0.lock() = true;
             woken.1.notify_one();
         })
     }
@@ -318,22 +319,16 @@ impl EventSource for Player {
 
 /// Waits for a wake-up until `until`. Returns whether it came.
 fn wait_for(woken: &(Mutex<bool>, Condvar), until: Option<Instant>) -> bool {
-    let mut flag = woken.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut flag = woken.0.lock();
     loop {
         if std::mem::take(&mut *flag) {
             return true;
         }
-        flag = match until.map(|until| until.saturating_duration_since(Instant::now())) {
-            None => woken.1.wait(flag).unwrap_or_else(PoisonError::into_inner),
-            Some(Duration::ZERO) => return false,
-            Some(left) => {
-                woken
-                    .1
-                    .wait_timeout(flag, left)
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .0
-            }
-        };
+        match until {
+            None => woken.1.wait(&mut flag),
+            Some(until) if until <= Instant::now() => return false,
+            Some(until) => _ = woken.1.wait_until(&mut flag, until),
+        }
     }
 }
 

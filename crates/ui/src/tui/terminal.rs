@@ -8,7 +8,7 @@ use std::{
     os::fd::AsFd,
     panic,
     sync::{
-        Condvar, Mutex, MutexGuard, Once, PoisonError,
+        Once,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
@@ -19,6 +19,7 @@ use nix::{
     poll::{PollFd, PollFlags, PollTimeout, poll},
     sys::termios::{FlushArg, tcflush},
 };
+use parking_lot::{Condvar, Mutex};
 use ralph_text::{AllowedEscapes, escape_controls};
 
 /// Time limit for an unresponsive terminal when it is given back.
@@ -100,19 +101,19 @@ pub(super) fn shows_progress() {
 /// # Errors
 /// Errors of writing to the terminal.
 pub(super) fn ask(question: &str) -> io::Result<()> {
-    *asked() = Some(Instant::now());
+    *ASKED.lock() = Some(Instant::now());
     write_all(question.as_bytes())
 }
 
 /// Notes that the terminal has answered.
 pub(super) fn answered() {
-    *asked() = None;
+    *ASKED.lock() = None;
     ANSWERED.notify_all();
 }
 
 /// Waits until another thread has read the pending answer, or discards it after the time limit.
 fn await_answer() {
-    let mut since = asked();
+    let mut since = ASKED.lock();
     while let Some(asked) = *since {
         let left = ANSWER_PATIENCE.saturating_sub(asked.elapsed());
         if left.is_zero() {
@@ -120,13 +121,8 @@ fn await_answer() {
             _ = tcflush(io::stdin(), FlushArg::TCIFLUSH); // no one is left to report an error to
             return;
         }
-        let waited = ANSWERED.wait_timeout(since, left);
-        since = waited.unwrap_or_else(PoisonError::into_inner).0;
+        ANSWERED.wait_for(&mut since, left);
     }
-}
-
-fn asked() -> MutexGuard<'static, Option<Instant>> {
-    ASKED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Writes all of `bytes` to the terminal.
@@ -168,7 +164,7 @@ impl Drop for TerminalGuard {
 
 /// Takes the panic messages that were held back while the terminal was taken.
 pub fn take_panic_messages() -> Vec<String> {
-    std::mem::take(&mut HELD.lock().unwrap_or_else(PoisonError::into_inner))
+    std::mem::take(&mut HELD.lock())
 }
 
 /// Installs a hook that keeps panic messages off the screen. Panics proceed as usual.
@@ -178,7 +174,7 @@ fn hold_panics() {
         let others = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
             if TAKEN.load(Ordering::SeqCst) {
-                let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut held = HELD.lock();
                 held.push(format!("{info}\n"));
             } else {
                 others(info);

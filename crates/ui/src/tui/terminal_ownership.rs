@@ -8,7 +8,7 @@ use std::{
     io,
     os::unix::process::CommandExt,
     process::{Child, Command, ExitStatus, Stdio},
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
@@ -16,6 +16,7 @@ use nix::{
     sys::signal::{SigSet, Signal, kill, killpg, raise},
     unistd::{Pid, getpgrp, tcsetpgrp},
 };
+use parking_lot::{Condvar, Mutex};
 use rustix::process::{WaitId, WaitIdOptions, waitid};
 
 /// Time limit for the key reader to release the terminal.
@@ -46,15 +47,12 @@ impl TerminalOwnership {
     /// # Errors
     /// If the reader does not stop in time.
     pub(super) fn stop_key_reader(&self) -> io::Result<()> {
-        let mut reader = self.lock();
+        let mut reader = self.0.0.lock();
         *reader = TerminalReader::CalledOff;
         // The signal that announces a resize ends the reader's wait for a key.
         kill(Pid::this(), Signal::SIGWINCH)?;
-        let waited = self
-            .0
-            .1
-            .wait_timeout_while(reader, PATIENCE, |reader| *reader == TerminalReader::CalledOff);
-        let (mut reader, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let reads = |reader: &mut TerminalReader| *reader == TerminalReader::CalledOff;
+        self.0.1.wait_while_for(&mut reader, reads, PATIENCE);
         if *reader == TerminalReader::Another {
             return Ok(());
         }
@@ -67,22 +65,18 @@ impl TerminalOwnership {
 
     /// Notes that the terminal is ralph's again.
     pub(super) fn take_back(&self) {
-        *self.lock() = TerminalReader::Screen;
+        *self.0.0.lock() = TerminalReader::Screen;
         self.0.1.notify_all();
     }
 
     /// Called by the key reader; returns once the terminal is not lent.
     pub(super) fn wait_until_owned(&self) {
-        let mut reader = self.lock();
+        let mut reader = self.0.0.lock();
         while *reader != TerminalReader::Screen {
             *reader = TerminalReader::Another;
             self.0.1.notify_all();
-            reader = self.0.1.wait(reader).unwrap_or_else(PoisonError::into_inner);
+            self.0.1.wait(&mut reader);
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, TerminalReader> {
-        self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

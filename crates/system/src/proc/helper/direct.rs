@@ -48,7 +48,7 @@ pub(super) fn start(
         // So that a typed Ctrl-C leaves it alone, and what it starts can be ended with it.
         .process_group(0);
     // Locked until the child is inserted: a child that is missing there counts as an orphan.
-    let mut started = children.started();
+    let mut started = children.started.lock();
     let child = match &order.confinement {
         Some(confinement) => {
             system::start_confined(confinement, unistd::getpid(), OnRefused::ignored(), || command.spawn())??
@@ -86,7 +86,7 @@ impl DirectHelper {
     }
 
     fn reap(&mut self) -> io::Result<ExitStatus> {
-        let mut started = self.children.started();
+        let mut started = self.children.started.lock();
         let status = self.child.wait();
         started.remove(&self.pid.as_raw_nonzero().get());
         status

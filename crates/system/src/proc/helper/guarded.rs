@@ -15,7 +15,7 @@ use std::{
         unix::{net::UnixStream, process::CommandExt},
     },
     process::{Child, Command, ExitStatus, Stdio},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Weak},
     time::{Duration, Instant},
 };
 
@@ -23,6 +23,7 @@ use nix::{
     poll::{PollFd, PollFlags, PollTimeout, poll},
     unistd::Pid,
 };
+use parking_lot::Mutex;
 use rustix::net::{
     AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType, sendmsg, socketpair,
 };
@@ -92,19 +93,19 @@ impl Helpers {
 
     /// Ends the guard and all helpers, and returns when that is done. No helper can be started from then on.
     pub(in crate::proc) fn close(&self) {
-        let before = std::mem::replace(&mut *self.state(), GuardState::Closed);
+        let before = std::mem::replace(&mut *self.state.lock(), GuardState::Closed);
         if let GuardState::Running(guard) = before {
             guard.end(&self.children);
         }
-        for guard in std::mem::take(&mut *self.left()) {
+        for guard in std::mem::take(&mut *self.left.lock()) {
             guard.end(&self.children);
         }
     }
 
     /// Makes the guard keep a file open until it has ended all helpers.
     pub(super) fn keep(&self, file: &Arc<File>) {
-        let state = self.state();
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state.lock();
+        let mut kept = self.kept.lock();
         kept.retain(|kept| kept.strong_count() > 0);
         kept.push(Arc::downgrade(file));
         if let GuardState::Running(guard) = &*state {
@@ -114,7 +115,7 @@ impl Helpers {
 
     fn start_guard(&self) -> io::Result<RunningGuard> {
         let guard = RunningGuard::start(&self.children)?;
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.kept.lock();
         for file in kept.iter().filter_map(Weak::upgrade) {
             guard.keep(&file);
         }
@@ -129,7 +130,7 @@ impl Helpers {
         files: &[BorrowedFd<'_>],
     ) -> io::Result<Option<Box<dyn HelperProcess>>> {
         let order = wire::write_order(order)?;
-        let mut state = self.state();
+        let mut state = self.state.lock();
         // Twice, because a guard may have been killed since it was last asked.
         for _ in 0..2 {
             match &mut *state {
@@ -153,14 +154,6 @@ impl Helpers {
             self.replace_lost(&mut state);
         }
         Ok(None)
-    }
-
-    fn left(&self) -> MutexGuard<'_, Vec<RunningGuard>> {
-        self.left.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn state(&self) -> MutexGuard<'_, GuardState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Ends a guard that does not work, and what it has left behind. The next helper gets another guard.
@@ -187,7 +180,7 @@ impl RunningGuard {
             // So that a typed Ctrl-C leaves it alone.
             .process_group(0);
         // Locked until the child is inserted: a child that is missing there counts as an orphan.
-        let mut started = children.started();
+        let mut started = children.started.lock();
         let child = command.spawn()?;
         started.insert(child.id().cast_signed());
         Ok(RunningGuard { socket, child })
@@ -244,7 +237,7 @@ impl RunningGuard {
         if !system::pidfd(pid).is_some_and(|end| is_readable(&end, PATIENCE)) {
             _ = child.kill(); // it has ended meanwhile, or is stuck and ends now
         }
-        let mut started = children.started();
+        let mut started = children.started.lock();
         _ = child.wait(); // its exit status is not used
         started.remove(&pid.as_raw());
         drop(started);
@@ -262,7 +255,7 @@ struct HelperHandle {
 impl HelperHandle {
     /// Replaces the guard of this helper, which is gone or does not work.
     fn lose_guard(&self) {
-        let mut state = self.helpers.state();
+        let mut state = self.helpers.state.lock();
         if matches!(&*state, GuardState::Running(guard) if guard.pid() == self.guard) {
             self.helpers.replace_lost(&mut state);
         }
@@ -273,7 +266,7 @@ impl HelperHandle {
     /// merge, unless the guard itself does not answer.
     fn leave_guard(&self) {
         let guard = {
-            let mut state = self.helpers.state();
+            let mut state = self.helpers.state.lock();
             match std::mem::replace(&mut *state, GuardState::NotStarted) {
                 GuardState::Running(guard) if guard.pid() == self.guard => guard,
                 another => {
@@ -283,7 +276,7 @@ impl HelperHandle {
             }
         };
         match guard.answers() {
-            true => self.helpers.left().push(guard),
+            true => self.helpers.left.lock().push(guard),
             false => guard.end(&self.helpers.children),
         }
     }
@@ -356,7 +349,7 @@ mod tests {
             .unwrap();
         let guard = RunningGuard { socket, child };
         let pid = guard.pid();
-        *helpers.state() = GuardState::Running(guard);
+        *helpers.state.lock() = GuardState::Running(guard);
         let answering = thread::spawn(move || {
             let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(PASSED))];
             let mut ancillary = RecvAncillaryBuffer::new(&mut space);
@@ -380,11 +373,14 @@ mod tests {
         ticket.leave_guard();
         let _orders = answering.join().unwrap();
         assert!(
-            matches!(&*helpers.state(), GuardState::NotStarted),
+            matches!(&*helpers.state.lock(), GuardState::NotStarted),
             "the next helper starts a guard"
         );
-        assert_eq!(helpers.left().iter().map(RunningGuard::pid).collect::<Vec<_>>(), [pid]);
-        let mut left = helpers.left().pop().unwrap();
+        assert_eq!(
+            helpers.left.lock().iter().map(RunningGuard::pid).collect::<Vec<_>>(),
+            [pid]
+        );
+        let mut left = helpers.left.lock().pop().unwrap();
         assert!(left.child.try_wait().unwrap().is_none(), "it was not ended");
         drop(left.child.stdin.take());
         left.child.wait().unwrap();

@@ -10,10 +10,10 @@ use std::{
         unix::{ffi::OsStrExt, fs::MetadataExt},
     },
     path::PathBuf,
-    sync::{Mutex, PoisonError},
 };
 
 use nix::unistd::Pid;
+use parking_lot::Mutex;
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType,
     netlink::{self, SocketAddrNetlink},
@@ -128,7 +128,7 @@ fn place(sockets: &HashSet<u64>, tree: Pid, known: &KnownListeners) -> Listener 
     if sockets.is_empty() {
         return Listener::Nobody;
     }
-    let known = || known.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = || known.lock();
     let mut outside: HashSet<u64> = sockets.difference(&known()).copied().collect();
     if outside.is_empty() {
         return Listener::Inside;
@@ -412,7 +412,7 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let known = KnownListeners::default();
         let socket = asked_listener(address).expect("this kernel lists sockets");
-        known.lock().unwrap().insert(socket);
+        known.lock().insert(socket);
         assert_eq!(tcp_listener(address, getpid(), &known), Listener::Inside);
     }
 
