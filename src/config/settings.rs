@@ -7,7 +7,7 @@
 use ralph_agent::Channel;
 use ralph_core::event::{
     BackgroundLimits, Backoff, Bite, BreakerLimits, DayLimits, GoalsWhen, Headroom, Hooks, KnownFailures, Limits, Mode,
-    OnDayLimit, Proof, ReviewWhen, SessionMode, TaskLimits, WindowPace,
+    Proof, ReviewWhen, SessionMode, TaskLimits, WindowPace,
 };
 use ralph_policy::{
     settings,
@@ -251,9 +251,6 @@ settings! {
         /// Maximum tokens of a day, as reported by the agents. It ends a running iteration. null is unlimited.
         #[flag("--max-tokens-per-day", "N", "Wait for tomorrow when agents have reported this many tokens today [default: unlimited]")]
         max_tokens("maxTokens"): OptionalLimit<BigCount> = null,
-    }
-    with {
-        on_limit: OnDayLimit::Wait,
     }
 }
 

@@ -59,7 +59,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::json::{ReadJson, WriteJson};
 
-pub use crate::limits::{DayLimits, LimitKind, Limits, NewLimits, OnDayLimit, SizeLimit, TaskLimits};
+pub use crate::limits::{DayLimits, LimitKind, Limits, NewLimits, SizeLimit, TaskLimits};
 pub use agent::{AgentSignal, Exit, FileChange, Finding, Problem, ProblemClass, ProblemKind, Usage};
 pub use agent_event::AgentEvent;
 pub(crate) use ask::own_request;

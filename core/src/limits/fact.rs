@@ -81,18 +81,6 @@ pub struct TaskLimits {
 pub struct DayLimits {
     pub max_cost_usd: Option<f64>,
     pub max_tokens: Option<u64>,
-    pub on_limit: OnDayLimit,
-}
-
-/// The action of a run that reaches a daily limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum OnDayLimit {
-    /// The run continues when the next day begins.
-    #[default]
-    Wait,
-    Stop,
 }
 
 impl Limits {
@@ -122,9 +110,8 @@ impl TaskLimits {
 }
 
 impl DayLimits {
-    /// Whether no limit is set; `on_limit` is ignored.
     pub fn is_none(&self) -> bool {
-        self.max_cost_usd.is_none() && self.max_tokens.is_none()
+        *self == Self::default()
     }
 
     /// The limits multiplied by `times`.
@@ -133,7 +120,6 @@ impl DayLimits {
         Self {
             max_cost_usd: self.max_cost_usd.map(|max| max * f64::from(times)),
             max_tokens: self.max_tokens.map(|max| max.saturating_mul(u64::from(times))),
-            ..*self
         }
     }
 
@@ -160,7 +146,6 @@ mod tests {
             let limits = DayLimits {
                 max_cost_usd,
                 max_tokens,
-                ..DayLimits::default()
             };
             limits.times_used_up(&USED)
         };

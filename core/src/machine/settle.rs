@@ -3,8 +3,8 @@
 use crate::{
     event::{
         AskEvent, Breakdown, BreakerCause, BreakerState, CancelReason, Claim, ClaimEvent, ConfirmedBy, Denial, Event,
-        Finding, GateEvent, GoalsWhen, IterationEvent, LimitKind, LostRepository, Missing, Notice, OnDayLimit, Outcome,
-        PlanEvent, PlanSnapshot, Problem, ProblemKind, Proof, RequestedBy, ReviewEvent, Role, SessionMode, StopReason,
+        Finding, GateEvent, GoalsWhen, IterationEvent, LimitKind, LostRepository, Missing, Notice, Outcome, PlanEvent,
+        PlanSnapshot, Problem, ProblemKind, Proof, RequestedBy, ReviewEvent, Role, SessionMode, StopReason,
         StopRequest, TaskEvent, TimeEvent, Wait, WaitCause, WorkerEvent,
     },
     limits::{LimitScope, day_limit_reached, run_limit_reached},
@@ -579,19 +579,19 @@ pub(super) fn next(decision: &mut StepDecision, now_ms: u64) {
     prepare(decision, now_ms);
 }
 
-/// Waits for the next day if the settings and the run's time limit permit it; otherwise stops.
+/// Waits for the next day if the run's time limit permits it; otherwise stops.
 fn end_of_day(decision: &mut StepDecision, limit: LimitKind) {
     let view = &decision.state.view;
     let until_ms = view.spending.day.map_or(0, |day| day.until_ms);
     let outlives = policy::max_time_at(&decision.state).is_none_or(|over_ms| over_ms > until_ms);
-    match view.settings.limits.per_day.on_limit {
-        OnDayLimit::Wait if outlives => decision.push(Event::Time(TimeEvent::WaitStarted {
+    match outlives {
+        true => decision.push(Event::Time(TimeEvent::WaitStarted {
             wait: Wait::DayBudget,
             until_ms,
             attempt: 0,
             why: WaitCause::DayUsedUp { limit },
         })),
-        OnDayLimit::Wait | OnDayLimit::Stop => decision.stop(StopReason::LimitReached { limit }),
+        false => decision.stop(StopReason::LimitReached { limit }),
     }
 }
 

@@ -2,9 +2,9 @@
 
 use crate::{
     event::{
-        AgentSignal, CancelReason, Day, DayLimits, Event, Findings, IterationEvent, LimitKind, Limits, OnDayLimit,
-        PlanSnapshot, Problem, ProblemKind, RequestedBy, ReviewAnswer, ReviewSettings, ReviewWhen, Role, RunEvent,
-        Settings, Spent, StopReason, TaskEvent, TaskLimits, Usage, UserCommand, Wait, Worker,
+        AgentSignal, CancelReason, Day, DayLimits, Event, Findings, IterationEvent, LimitKind, Limits, PlanSnapshot,
+        Problem, ProblemKind, RequestedBy, ReviewAnswer, ReviewSettings, ReviewWhen, Role, RunEvent, Settings, Spent,
+        StopReason, TaskEvent, TaskLimits, Usage, UserCommand, Wait, Worker,
     },
     run::Phase,
 };
@@ -426,26 +426,17 @@ fn whoever_does_not_want_to_wait_allows_as_much_again() {
 }
 
 #[test]
-fn a_run_that_is_to_stop_or_whose_time_ends_before_the_day_does_not_wait() {
-    let stops = Limits {
-        per_day: DayLimits {
-            on_limit: OnDayLimit::Stop,
-            ..of_day(10.0).per_day
-        },
-        ..Limits::default()
-    };
-    let is_short = Limits {
+fn a_run_whose_time_ends_before_the_day_does_not_wait() {
+    let limits = Limits {
         max_time_ms: Some(HOUR_MS),
         ..of_day(10.0)
     };
-    for limits in [stops, is_short] {
-        let mut run = Run::with(limits, Vec::new());
-        run.begin(&[]);
-        run.spend(10.0);
-        run.end(&[]);
-        let limit = LimitKind::DayCost;
-        assert_eq!(stopped_for(&run), Some(&StopReason::LimitReached { limit }));
-    }
+    let mut run = Run::with(limits, Vec::new());
+    run.begin(&[]);
+    run.spend(10.0);
+    run.end(&[]);
+    let limit = LimitKind::DayCost;
+    assert_eq!(stopped_for(&run), Some(&StopReason::LimitReached { limit }));
 }
 
 #[test]
