@@ -5,9 +5,12 @@
 //! using it is reported as an error.
 
 use ralph_agent::Channel;
-use ralph_core::event::{
-    BackgroundLimits, Backoff, Bite, BreakerLimits, DayLimits, GoalsWhen, Headroom, Hooks, KnownFailures, Limits, Mode,
-    Proof, ReviewWhen, SessionMode, TaskLimits, WindowPace,
+use ralph_core::{
+    event::{
+        BackgroundLimits, Backoff, Bite, BreakerLimits, DayLimits, GoalsWhen, Headroom, Hooks, KnownFailures, Limits,
+        Mode, Proof, ReviewWhen, SessionMode, TaskLimits, WindowPace,
+    },
+    limits::WARN_AT,
 };
 use ralph_policy::{
     settings,
@@ -222,7 +225,7 @@ settings! {
         per_day("perDay"): SettingsSection<DayLimitSettings>,
     }
     with {
-        warn_at: Some(0.8),
+        warn_at: Some(WARN_AT),
     }
 }
 

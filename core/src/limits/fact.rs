@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::Usage;
 
+/// The used share of a limit at which the user is told.
+pub const WARN_AT: f64 = 0.8;
+
 /// Limits of a run; `None` is unlimited.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]

@@ -7,7 +7,7 @@ mod fact;
 mod rows;
 mod rule;
 
-pub use fact::{DayLimits, Limits, NewLimits, SizeLimit, TaskLimits};
+pub use fact::{DayLimits, Limits, NewLimits, SizeLimit, TaskLimits, WARN_AT};
 pub use rows::{
     Consumption, LIMITS, LimitKind, LimitRow, LimitScope, LimitUnit, TaskConsumption, TurnEnd, by_precedence, reached,
     whole,

@@ -73,9 +73,8 @@ pub(super) fn limits<'f>(given: impl Iterator<Item = &'f Flag>, config: &Config,
             "--max-cost-usd" => limits.max_cost_usd = config.limits.max_cost_usd,
             "--max-tokens" => limits.max_tokens = config.limits.max_tokens,
             "--calls-per-hour" => limits.calls_per_hour = config.limits.calls_per_hour,
-            _ => continue,
+            _ => {}
         }
-        limits.warn_at = config.limits.warn_at;
     }
     limits
 }

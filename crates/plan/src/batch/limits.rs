@@ -1,7 +1,10 @@
 //! Shared limits of a batch's plans, and holds on the start of runs.
 
-use ralph_core::event::{LimitKind, Usage};
-use ralph_core::json::ReadJson;
+use ralph_core::{
+    event::{LimitKind, Usage},
+    json::ReadJson,
+    limits::WARN_AT,
+};
 use serde::{Deserialize, Serialize};
 
 const HOUR_MS: u64 = 3_600_000;
@@ -13,9 +16,6 @@ pub struct BatchLimits {
     pub max_cost_usd: Option<f64>,
     pub max_tokens: Option<u64>,
     pub calls_per_hour: Option<u32>,
-    /// The used share of a limit at which the user is told; `None` for never.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub warn_at: Option<f64>,
 }
 
 /// A shared limit that ends the runs of a batch. The third one, on calls per hour, is only waited for.
@@ -75,13 +75,10 @@ impl BatchLimits {
         reached.map(|(limit, _)| limit)
     }
 
-    /// Returns the limits of which at least the share `warn_at` is used and which are not reached, each with the used
+    /// Returns the limits of which at least the share `WARN_AT` is used and which are not reached, each with the used
     /// share in percent.
     pub(super) fn near(&self, usage: &Usage) -> Vec<(BatchLimit, u8)> {
-        let Some(warn_at) = self.warn_at else {
-            return Vec::new();
-        };
-        let near = self.shares(usage).filter(|(_, share)| (warn_at..1.0).contains(share));
+        let near = self.shares(usage).filter(|(_, share)| (WARN_AT..1.0).contains(share));
         // The share is below 1.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         near.map(|(limit, share)| (limit, (share * 100.0) as u8)).collect()

@@ -746,16 +746,11 @@ const TEN_TOKENS: BatchLimits = BatchLimits {
     max_cost_usd: None,
     max_tokens: Some(10),
     calls_per_hour: None,
-    warn_at: None,
 };
 
 #[test]
 fn a_budget_is_told_of_once_before_it_is_used_up() {
-    let limits = BatchLimits {
-        warn_at: Some(0.8),
-        ..TEN_TOKENS
-    };
-    let mut world = SimulatedBatch::limited(&[("api", &[])], 1, limits);
+    let mut world = SimulatedBatch::limited(&[("api", &[])], 1, TEN_TOKENS);
     let near = |world: &SimulatedBatch, used| {
         let usage = tokens(used);
         let events = step(&world.batch, 0, BatchInput::Used { usage });
