@@ -13,9 +13,6 @@ use crate::{
     runners,
 };
 
-/// Maximum changes that are tried at a claim, half of them to expectations of tests.
-const MUTANTS: u32 = 6;
-
 /// Loads the known test runners. They are leaked, because parsers of output refer to them for the life of the process.
 ///
 /// # Errors
@@ -78,10 +75,7 @@ pub(super) fn gate_settings(runners: &Runners, config: &Config) -> GateSettings 
             Baseline::On => true,
             Baseline::Off => false,
         },
-        rerun: true,
-        trial: true,
         bite: gate.bite,
-        mutants: MUTANTS,
         require: gate.require,
         known_failures: gate.known_failures,
     }

@@ -101,8 +101,8 @@ pub use role::Role;
 pub use run::RunEvent;
 pub use sandbox::SandboxState;
 pub use settings::{
-    Backoff, BreakerLimits, ChannelKind, Completion, Escalation, GateSettings, GivenSetting, NewWorker, ReviewSettings,
-    ReviewWhen, SessionMode, Settings, Worker,
+    Backoff, BreakerLimits, ChannelKind, Completion, Escalation, GateSettings, GivenSetting, MUTANTS, NewWorker,
+    ReviewSettings, ReviewWhen, SessionMode, Settings, Worker,
 };
 pub use spending::{Day, Spent};
 pub use steering::SteeringEvent;

@@ -212,20 +212,17 @@ pub struct Completion {
     pub min_confidence: u8,
 }
 
-/// The checks of the goals' tests. By default all are off.
+/// Maximum number of mutants per verification. At most half of them alter expectations of tests.
+pub const MUTANTS: u8 = 6;
+
+/// The checks of the goals' tests that can be switched off, which they are by default.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct GateSettings {
     /// Whether the goals are run before the first iteration.
     pub baseline: bool,
-    /// Whether goals with failed tests are run once more.
-    pub rerun: bool,
-    /// Whether goals are also run with the original versions of changed tests.
-    pub trial: bool,
     pub bite: Bite,
-    /// Maximum number of mutants per verification.
-    pub mutants: u32,
     /// The minimum proof that counts as success.
     pub require: Proof,
     pub known_failures: KnownFailures,

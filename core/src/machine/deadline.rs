@@ -5,7 +5,7 @@
 //! enough.
 
 use crate::{
-    event::{Bite, Breakdown, Event, IterationEvent, LimitKind, Outcome, OwnWork, StopReason},
+    event::{Bite, Breakdown, Event, IterationEvent, LimitKind, MUTANTS, Outcome, OwnWork, StopReason},
     notices,
     run::Phase,
 };
@@ -44,10 +44,9 @@ fn bound_ms(state: &LoopState) -> Option<u64> {
             let timeouts = state.view.running_goals().map(|goal| goal.timeout_ms);
             let once_ms = timeouts.fold(0, u64::saturating_add);
             // With the files as they are, with the original tests, with each mutant, and without the work.
-            let runs = match (settings.gate.trial, settings.gate.bite) {
-                (false, Bite::Off) => 1,
-                (true, Bite::Off) => 2,
-                (_, Bite::Report | Bite::Refuse | Bite::Require) => 3 + u64::from(settings.gate.mutants),
+            let runs = match settings.gate.bite {
+                Bite::Off => 2,
+                Bite::Report | Bite::Refuse | Bite::Require => 3 + u64::from(MUTANTS),
             };
             Some(once_ms.saturating_mul(runs).saturating_add(GOALS_MARGIN_MS))
         }
@@ -180,11 +179,10 @@ mod tests {
 
     #[test]
     fn goals_have_the_time_of_all_their_runs_and_a_minute() {
-        for (trial, bite, runs) in [
-            (false, Bite::Off, 1),
-            (true, Bite::Off, 2),
-            // As they are, with the original tests, without the work, and with five mutants.
-            (true, Bite::Refuse, 8),
+        for (bite, runs) in [
+            (Bite::Off, 2),
+            // As they are, with the original tests, without the work, and with six mutants.
+            (Bite::Refuse, 9),
         ] {
             let verifying = Phase::Verifying {
                 iteration: 3,
@@ -193,9 +191,7 @@ mod tests {
             };
             let mut state = decision(verifying, Limits::default()).state;
             state.view.settings.gate = GateSettings {
-                trial,
                 bite,
-                mutants: 5,
                 ..GateSettings::default()
             };
             let goal = |name: &str| Goal {
@@ -212,7 +208,7 @@ mod tests {
             state.view.goals = goals.iter().map(status).collect();
             state.view.settings.goals = goals;
             let limit_ms = 2 * runs * MINUTE_MS + MINUTE_MS;
-            assert_eq!(deadline_of(&state), Some(ENTERED_MS + limit_ms), "{trial} {bite:?}");
+            assert_eq!(deadline_of(&state), Some(ENTERED_MS + limit_ms), "{bite:?}");
         }
     }
 }

@@ -24,10 +24,7 @@ pub(super) fn settings() -> Settings {
         }],
         gate: GateSettings {
             baseline: true,
-            rerun: true,
-            trial: true,
             bite: Bite::Refuse,
-            mutants: 5,
             require: Proof::Nothing,
             known_failures: KnownFailures::Block,
         },

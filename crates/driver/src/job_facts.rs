@@ -48,8 +48,6 @@ pub(super) struct PrepareJob {
     /// The subject of the review, if a review is prepared.
     pub(super) review: Option<ReviewScope>,
     pub(super) so_far: RunSoFar,
-    /// Whether changed tests are tried as they were.
-    pub(super) tries_originals: bool,
     /// Whether the plan allows changing tests at some task.
     pub(super) tests_may_change: bool,
 }
@@ -131,7 +129,6 @@ impl PrepareJob {
             account: None,
             review: ReviewScope::for_next(state),
             so_far: RunSoFar::new(state),
-            tries_originals: state.view.settings.gate.trial,
             tests_may_change: may_change_tests(state, |_| true),
         }
     }

@@ -156,22 +156,10 @@ impl JobContext {
         }
         // Goals, background tasks and the user may have changed something since the last iteration.
         notices.extend(self.autorun.lock().changes());
-        match self.keep_originals(&job.so_far, checkpoint.as_ref()) {
-            Ok(said) => notices.extend(said),
-            Err(error) if job.tries_originals => {
-                return Err(Refusal::Originals {
-                    why: with_causes(&error),
-                });
-            }
-            // Without originals, no line is altered; that decides nothing.
-            Err(error) => notices.push(Notice::warning(
-                "tests-not-kept",
-                format!(
-                    "The tests cannot be kept as they are, so nothing is altered to try them: {}.",
-                    with_causes(&error)
-                ),
-            )),
-        }
+        let said = self.keep_originals(&job.so_far, checkpoint.as_ref());
+        notices.extend(said.map_err(|error| Refusal::Originals {
+            why: with_causes(&error),
+        })?);
         // Before the first iteration, only the user has written the plan.
         let plan_allows =
             job.tests_may_change || job.iteration == 1 && plan.tasks.iter().any(|task| task.settings.tests_may_change);

@@ -278,7 +278,7 @@ impl Driver {
         let goals: Vec<Goal> = state.view.running_goals().cloned().collect();
         let closer = is_claim.then(|| Closer {
             gate: Arc::clone(&self.jobs.gate),
-            settings: state.view.settings.gate.clone(),
+            bite: state.view.settings.gate.bite,
             from: state.view.changed_tests.count_from(),
             before: test_gate::baselines(&state.view),
             failed_before: FailedBefore::of(&state.view.iterations.at_start.goals),

@@ -6,18 +6,14 @@ use ralph_core::event::{Flaky, Goal, GoalResult, TestNames};
 
 use super::goals::{CheckedGoal, ExecutionContext, check_all};
 
-/// Runs goals as [`check_all`] does and, if `reruns` is set, once more those whose tests failed. A goal that then
+/// Runs goals as [`check_all`] does, and once more those whose tests failed. A goal that then
 /// passes has to pass a third time: one pass of two may be chance.
 pub(super) async fn check_for_claim(
     goals: Vec<Goal>,
     parallel: bool,
     context: Arc<ExecutionContext>,
-    reruns: bool,
 ) -> Vec<CheckedGoal> {
     let mut checked = check_all(goals.clone(), parallel, Arc::clone(&context)).await;
-    if !reruns {
-        return checked;
-    }
     for is_doubtful in [failed_tests, passed_once] {
         let doubtful: Vec<usize> = (0..checked.len())
             .filter(|at| is_doubtful(&checked[*at].result))

@@ -20,8 +20,8 @@ use std::{
 };
 
 use ralph_core::event::{
-    Bite, Checkpoint, GateSettings, Goal, GoalResult, GuardedChange, MutantOutcome, Notice, TestCounts, TestsChange,
-    Text, Trial, TriedMutant,
+    Bite, Checkpoint, Goal, GoalResult, GuardedChange, MUTANTS, MutantOutcome, Notice, TestCounts, TestsChange, Text,
+    Trial, TriedMutant,
 };
 use ralph_core::machine::LoopState;
 use ralph_gate::{
@@ -32,7 +32,7 @@ use ralph_gate::{
 use ralph_state::store::paths::{ProjectPaths, RunPaths};
 use ralph_text::with_causes;
 
-use bite::{AlteredRuns, EXPECTATIONS, Limits, Reached};
+use bite::{AlteredRuns, EXPECTATIONS, Reached};
 use in_place::{InPlace, blocking};
 
 pub use merged::check_merged;
@@ -43,7 +43,7 @@ use without_work::{ChangedLines, WithWork};
 pub(super) use work_tests::FailedBefore;
 
 use super::{
-    goals::{CheckedGoal, ExecutionContext},
+    goals::{CheckedGoal, ExecutionContext, check_all},
     reruns::check_for_claim,
 };
 
@@ -108,12 +108,11 @@ pub(super) struct Look {
 }
 
 impl Look {
-    /// Records that the original tests could not be tried, as far as they decide a claim.
-    fn untried(&mut self, decides: bool, project: &Path, changes: Vec<GuardedChange>, error: &GuardError) {
-        if decides && error.is_outside_of(project) {
-            self.broken = Some(with_causes(error));
-        } else if decides {
-            self.trial = Some(untried(changes, error));
+    /// Records that the original tests could not be tried.
+    fn untried(&mut self, project: &Path, changes: Vec<GuardedChange>, error: &GuardError) {
+        match error.is_outside_of(project) {
+            true => self.broken = Some(with_causes(error)),
+            false => self.trial = Some(untried(changes, error)),
         }
     }
 }
@@ -257,7 +256,7 @@ pub(super) fn recover(record: &Path, project: &Path) -> Option<Notice> {
 /// The gate and its settings, for goals that decide a claim.
 pub(super) struct Closer {
     pub(super) gate: Arc<TestGate>,
-    pub(super) settings: GateSettings,
+    pub(super) bite: Bite,
     /// The iteration whose tests count; `None` for the tests at the start of the run.
     pub(super) from: Option<u32>,
     /// The counts of the original tests, by goal.
@@ -275,8 +274,10 @@ pub(super) async fn look(
 ) -> Look {
     let began = Instant::now();
     let place = Arc::new(place);
-    let reruns = closer.as_ref().is_some_and(|closer| closer.settings.rerun);
-    let checked = check_for_claim(goals.clone(), parallel, Arc::clone(&place), reruns).await;
+    let checked = match closer {
+        Some(_) => check_for_claim(goals.clone(), parallel, Arc::clone(&place)).await,
+        None => check_all(goals.clone(), parallel, Arc::clone(&place)).await,
+    };
     let took = began.elapsed();
     let mut look = Look {
         results: results(&checked),
@@ -285,7 +286,7 @@ pub(super) async fn look(
     let passed = look.results.iter().all(|result| result.passed);
     let Some(Closer {
         gate,
-        settings,
+        bite: wanted,
         from,
         before,
         failed_before,
@@ -301,11 +302,11 @@ pub(super) async fn look(
         Ok(Some(found)) => found,
         Ok(None) => return look,
         Err(error) => {
-            look.untried(settings.trial, &gate.project, Vec::new(), &error);
+            look.untried(&gate.project, Vec::new(), &error);
             return look;
         }
     };
-    let tries = settings.trial && (!changes.is_empty() || skips_more(&checked, &before));
+    let tries = !changes.is_empty() || skips_more(&checked, &before);
     let (mut counted, with_work): (Vec<Goal>, Vec<WithWork>) = goals
         .iter()
         .zip(&checked)
@@ -314,7 +315,7 @@ pub(super) async fn look(
         .filter(|(goal, _)| goal.sealed.is_none())
         .map(|(goal, checked)| (goal.clone(), WithWork::from_checked(checked)))
         .unzip();
-    let bites = settings.bite != Bite::Off && !counted.is_empty();
+    let bites = wanted != Bite::Off && !counted.is_empty();
     if !tries && !bites {
         return look;
     }
@@ -322,13 +323,15 @@ pub(super) async fn look(
     let mut in_place = match InPlace::begin(&originals, &gate.project, &gate.record).await {
         Ok(in_place) => in_place,
         Err(error) => {
-            look.untried(tries, &gate.project, changes, &error);
+            if tries {
+                look.untried(&gate.project, changes, &error);
+            }
             return look;
         }
     };
     let mut report = checked;
     if tries {
-        let run = |goals| check_for_claim(goals, parallel, Arc::clone(&place), reruns);
+        let run = |goals| check_for_claim(goals, parallel, Arc::clone(&place));
         let skipped: Vec<Vec<String>> = report.iter().map(skipped_tests).collect();
         let (tried, mut held) = match changes.is_empty() {
             true => (report, Ok(in_place)),
@@ -367,10 +370,6 @@ pub(super) async fn look(
     let mut whole = None;
     if bites && passed {
         let until = Instant::now() + BITE_TIME.max(took.saturating_mul(BITE_FACTOR));
-        let limits = Limits {
-            mutants: usize::try_from(settings.mutants).unwrap_or(usize::MAX),
-            until: until - took,
-        };
         // A mutant may never end.
         let patience = MUTANT_TIME.max(took.saturating_mul(MUTANT_FACTOR));
         let patience_ms = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
@@ -384,7 +383,16 @@ pub(super) async fn look(
             parallel,
             place: Arc::clone(&place),
         };
-        look.mutants = bitten(&mut runs, &report, &gate, &originals, &failed_before, lines, &limits).await;
+        look.mutants = bitten(
+            &mut runs,
+            &report,
+            &gate,
+            &originals,
+            &failed_before,
+            lines,
+            until - took,
+        )
+        .await;
         in_place = runs.held;
         let has_time = in_place.is_some() && Instant::now() < until;
         whole = has_time.then_some(before);
@@ -420,7 +428,7 @@ fn results(checked: &[CheckedGoal]) -> Vec<GoalResult> {
 }
 
 /// Alters the tests of the work, or else some expectations of any tests, and then the work. `report` has the results as
-/// they are.
+/// they are. No run begins after `until`.
 async fn bitten(
     runs: &mut AlteredRuns,
     report: &[CheckedGoal],
@@ -428,13 +436,13 @@ async fn bitten(
     originals: &Arc<Originals>,
     failed_before: &Arc<FailedBefore>,
     mut lines: ChangedLines,
-    limits: &Limits,
+    until: Instant,
 ) -> Vec<TriedMutant> {
     let of_work = {
         let (gate, originals, before) = (Arc::clone(gate), Arc::clone(originals), Arc::clone(failed_before));
         blocking(move || Ok(work_tests::find(&originals, &gate.project, &before))).await
     };
-    let mut mutants = work_tests::tried(runs, of_work.unwrap_or_default(), report, limits.until).await;
+    let mut mutants = work_tests::tried(runs, of_work.unwrap_or_default(), report, until).await;
     let reached = Reached::by(&runs.goals, report, &runs.place.scratch);
     let (gate, originals) = (Arc::clone(gate), Arc::clone(originals));
     let found = blocking(move || {
@@ -448,10 +456,10 @@ async fn bitten(
     let (tests, work) = found.await.unwrap_or_default();
     let has_verdict = mutants.iter().any(|tried| tried.outcome != MutantOutcome::NoVerdict);
     if !has_verdict {
-        mutants.extend(bite::bite(runs, tests, limits.mutants.min(EXPECTATIONS), limits.until).await);
+        mutants.extend(bite::bite(runs, tests, EXPECTATIONS, until).await);
     }
-    let of_work = limits.mutants.saturating_sub(EXPECTATIONS);
-    mutants.extend(bite::bite(runs, work, of_work, limits.until).await);
+    let of_work = usize::from(MUTANTS) - EXPECTATIONS;
+    mutants.extend(bite::bite(runs, work, of_work, until).await);
     mutants
 }
 

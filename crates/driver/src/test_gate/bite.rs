@@ -30,12 +30,6 @@ const LINES_OF_A_TEST: usize = 60;
 /// Longer files are not mutated.
 pub(super) const FILE_BYTES: u64 = 1 << 20;
 
-/// Maximum number of mutants, and the time after which none begins.
-pub(super) struct Limits {
-    pub(super) mutants: usize,
-    pub(super) until: Instant,
-}
-
 /// Runs goals with altered files, which are restored after each run.
 pub(super) struct AlteredRuns {
     /// `None` once files could not be altered or restored: dropping it restored all of them, and nothing runs any more.

@@ -17,7 +17,7 @@ pub async fn check_merged(
     record: &Path,
 ) -> (Vec<GoalResult>, Vec<(PathBuf, Trial)>) {
     let place = Arc::new(place);
-    let checked = check_for_claim(goals.clone(), parallel, Arc::clone(&place), true).await;
+    let checked = check_for_claim(goals.clone(), parallel, Arc::clone(&place)).await;
     let found = results(&checked);
     let mut trials = Vec::new();
     if found.iter().all(|result| result.passed) {
@@ -55,7 +55,7 @@ async fn tried(
         Ok(in_place) => in_place,
         Err(error) => return Some(untried(changes, &error)),
     };
-    let run = |goals| check_for_claim(goals, parallel, Arc::clone(place), true);
+    let run = |goals| check_for_claim(goals, parallel, Arc::clone(place));
     let (checked, held) = with_originals(in_place, goals, run, project, &originals).await;
     let problem = match held {
         Ok(held) => {
