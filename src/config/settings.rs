@@ -384,10 +384,6 @@ settings! {
         /// commands.
         agents("agents"): Switch = true,
     }
-    with {
-        at_once: BackgroundLimits::default().at_once,
-        output_mib: BackgroundLimits::default().output_mib,
-    }
 }
 
 settings! {

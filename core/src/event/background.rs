@@ -132,12 +132,8 @@ pub enum BackgroundRefusal {
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct BackgroundLimits {
-    /// Maximum number of tasks that run at a time.
-    pub at_once: u32,
     /// Maximum run time of a task; `None` is unlimited.
     pub timeout_ms: Option<u64>,
-    /// Output kept per task, in MiB.
-    pub output_mib: u32,
     /// Whether agents may start and cancel background tasks.
     pub agents: bool,
 }
@@ -145,9 +141,7 @@ pub struct BackgroundLimits {
 impl Default for BackgroundLimits {
     fn default() -> Self {
         Self {
-            at_once: 3,
             timeout_ms: Some(3_600_000),
-            output_mib: 8,
             agents: true,
         }
     }

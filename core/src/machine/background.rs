@@ -10,6 +10,8 @@ use crate::{
 
 use super::decision::StepDecision;
 
+/// Maximum number of background tasks that run at a time.
+const AT_ONCE: u8 = 3;
 /// Maximum number of background tasks that agents may start per iteration. Each task takes two records and a directory
 /// of output.
 const STARTS: u32 = 32;
@@ -31,8 +33,8 @@ pub fn background_refusal(view: &RunView, command: &BackgroundCommand, by: Reque
                 Some(BackgroundRefusal::NoCommand)
             } else if bytes > BACKGROUND_COMMAND_CAP_BYTES {
                 Some(BackgroundRefusal::CommandTooLong { bytes })
-            } else if running >= usize::try_from(limits.at_once).unwrap_or(usize::MAX) {
-                Some(BackgroundRefusal::TooMany { limit: limits.at_once })
+            } else if running >= usize::from(AT_ONCE) {
+                Some(BackgroundRefusal::TooMany { limit: AT_ONCE.into() })
             } else if by == Requester::Agent && view.background.by_agents_now >= STARTS {
                 Some(BackgroundRefusal::UsedUp { limit: STARTS })
             } else if by == Requester::Agent && view.background.by_agents >= STARTS_OF_RUN {

@@ -11,7 +11,7 @@ use std::{
 
 use parking_lot::Mutex;
 use ralph_core::{
-    event::{BackgroundEnd, BackgroundLimits, BackgroundProgress, BackgroundResult, clip},
+    event::{BackgroundEnd, BackgroundProgress, BackgroundResult, clip},
     machine::Input,
 };
 use ralph_state::store::task_output::TaskOutput;
@@ -29,6 +29,8 @@ use tracing::debug;
 
 use super::goals::{ExecutionContext, launch};
 
+/// Maximum size of the output that is kept of a task.
+const OUTPUT_BYTES: u64 = 8 << 20;
 /// Lines of the end of the output that its record keeps.
 const TAIL_LINES: usize = 20;
 /// Most bytes of each of these lines.
@@ -57,7 +59,8 @@ pub(super) struct TaskLaunch {
     pub(super) context: ExecutionContext,
     /// The directory for its output.
     pub(super) output: PathBuf,
-    pub(super) limits: BackgroundLimits,
+    /// Maximum run time; `None` is unlimited.
+    pub(super) timeout_ms: Option<u64>,
 }
 
 /// The running tasks. Dropping it ends them at once.
@@ -129,7 +132,7 @@ async fn attend(
 ) -> BackgroundResult {
     let started = Instant::now();
     let printed = Arc::new(Mutex::new(TaskOutputSummary::default()));
-    let mut output = TaskOutput::new(task.output, u64::from(task.limits.output_mib) << 20);
+    let mut output = TaskOutput::new(task.output, OUTPUT_BYTES);
     let collected = Arc::clone(&printed);
     let (sink, mut ended) = collector(move |piece| {
         let mut printed = collected.lock();
@@ -142,7 +145,7 @@ async fn attend(
             Printed::Lines(lines) => lines.lines().for_each(|line| printed.line(line)),
         }
     });
-    let time = task.limits.timeout_ms.map(Duration::from_millis);
+    let time = task.timeout_ms.map(Duration::from_millis);
     let mut launch = launch(&task.command, &task.context);
     // No colours and no progress bars: the output is read by ralph and by agents.
     let plain = [("TERM", "dumb"), ("NO_COLOR", "1")];

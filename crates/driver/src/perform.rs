@@ -316,7 +316,7 @@ impl Driver {
             command,
             context: self.execution_context(),
             output: self.jobs.files.background(number),
-            limits: self.state().view.settings.background,
+            timeout_ms: self.state().view.settings.background.timeout_ms,
         };
         self.tools.background.start(task, self.results.clone());
     }
