@@ -372,12 +372,10 @@ pub struct Waiting {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DenialLimits {
-    /// Denials of the same request in one iteration after which the agent is told to stop trying.
-    pub warn_after: Option<u32>,
-    /// Denials of the same request after which the iteration ends and its task is set aside.
-    pub same: Option<u32>,
+    /// Denials of the same request in one iteration after which it ends and its task is set aside.
+    pub same: u32,
     /// Consecutive denials of any requests after which the iteration ends as well.
-    pub in_a_row: Option<u32>,
+    pub in_a_row: u32,
     /// Requests that may wait for an answer at the same time; further ones are denied.
     pub pending: u32,
 }
@@ -385,18 +383,10 @@ pub struct DenialLimits {
 impl Default for DenialLimits {
     fn default() -> Self {
         Self {
-            warn_after: Some(3),
-            same: Some(5),
-            in_a_row: Some(20),
+            same: 5,
+            in_a_row: 20,
             pending: 16,
         }
-    }
-}
-
-impl DenialLimits {
-    /// Whether an agent with this many denials of the same request is told to stop trying.
-    pub fn warns_at(&self, denials: u32) -> bool {
-        self.warn_after.is_some_and(|most| denials >= most)
     }
 }
 
@@ -493,19 +483,5 @@ mod tests {
         ] {
             assert!(!other.is_user(), "{other:?}");
         }
-    }
-
-    #[test]
-    fn an_agent_is_warned_from_the_third_denial_of_the_same_request_on() {
-        let limits = DenialLimits::default();
-        assert_eq!(
-            [1, 2, 3, 4].map(|denials| limits.warns_at(denials)),
-            [false, false, true, true]
-        );
-        let unlimited = DenialLimits {
-            warn_after: None,
-            ..limits
-        };
-        assert!(!unlimited.warns_at(u32::MAX));
     }
 }

@@ -37,10 +37,9 @@ fn started(unanswered: Unanswered) -> LoopState {
             unanswered,
         },
         denials: DenialLimits {
-            same: Some(2),
-            in_a_row: Some(3),
+            same: 2,
+            in_a_row: 3,
             pending: 2,
-            ..DenialLimits::default()
         },
         ..Settings::default()
     };

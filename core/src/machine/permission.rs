@@ -233,8 +233,7 @@ fn decide(decision: &mut StepDecision, case: &Case<'_>, allowed: bool, by: &Deci
     push_answer(decision, case, verdict, by, message, denials);
     let limits = decision.state.view.settings.denials;
     let in_a_row = decision.state.view.permissions.denied_in_a_row;
-    let is_too_often = |limit: Option<u32>, times: u32| limit.is_some_and(|most| times >= most);
-    if !allowed && (is_too_often(limits.same, denials) || is_too_often(limits.in_a_row, in_a_row)) {
+    if !allowed && (denials >= limits.same || in_a_row >= limits.in_a_row) {
         end_iteration(decision, case.iteration);
     }
 }

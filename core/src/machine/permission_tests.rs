@@ -538,7 +538,7 @@ fn a_task_whose_question_nobody_answers_is_set_aside_with_it() {
 #[test]
 fn what_an_agent_is_denied_in_vain_is_the_question_that_its_task_waits_for() {
     let limits = DenialLimits {
-        same: Some(2),
+        same: 2,
         ..DenialLimits::default()
     };
     let mut running = Loop::limited(limits);
@@ -553,7 +553,7 @@ fn what_an_agent_is_denied_in_vain_is_the_question_that_its_task_waits_for() {
 #[test]
 fn denials_of_different_things_count_as_long_as_nothing_is_allowed() {
     let limits = DenialLimits {
-        in_a_row: Some(3),
+        in_a_row: 3,
         ..DenialLimits::default()
     };
     let mut running = Loop::limited(limits);

@@ -215,7 +215,7 @@ fn a_task_waits_for_the_request_or_question_that_came_last() {
 
     // A denial by a rule has no number.
     let mut running = Loop::running(Unanswered::Deny);
-    running.state.view.settings.denials.same = Some(1);
+    running.state.view.settings.denials.same = 1;
     running.take(&asked("q"));
     running.answer(1, declined);
     running.now_ms += 1_000;

@@ -100,14 +100,10 @@ impl Driver {
                 denials,
                 ..
             } => {
-                let advice = match self.state().view.settings.denials.warns_at(denials) {
-                    true => DenialAdvice::StopTrying,
-                    false => DenialAdvice::FindAnotherWay,
-                };
                 let answer = match allowed {
                     true => PermissionAnswer::Allow,
                     false => PermissionAnswer::Deny {
-                        message: denial(&by, message.as_deref(), advice),
+                        message: denial(&by, message.as_deref(), DenialAdvice::after(denials)),
                     },
                 };
                 self.answer_agent(id, answer);

@@ -208,12 +208,25 @@ pub fn no_answer_in_words(ask: u32, why: &NoAnswer) -> String {
     }
 }
 
+/// Denials of the same request in one iteration from which on the agent is told to stop trying.
+const DENIALS: u32 = 3;
+
 /// The advice after the reason of a denial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DenialAdvice {
     FindAnotherWay,
     /// The agent was denied the same request too often.
     StopTrying,
+}
+
+impl DenialAdvice {
+    /// Returns the advice at this number of denials of the same request in one iteration.
+    pub fn after(denials: u32) -> Self {
+        match denials < DENIALS {
+            true => DenialAdvice::FindAnotherWay,
+            false => DenialAdvice::StopTrying,
+        }
+    }
 }
 
 /// The reply to an agent whose request is denied.
@@ -274,6 +287,14 @@ mod tests {
                 DenialAdvice::StopTrying
             )
             .ends_with("The user says: use a branch")
+        );
+    }
+
+    #[test]
+    fn an_agent_is_warned_from_the_third_denial_of_the_same_request_on() {
+        assert_eq!(
+            [1, 2, 3, 4].map(|denials| DenialAdvice::after(denials) == DenialAdvice::StopTrying),
+            [false, false, true, true]
         );
     }
 
