@@ -4,6 +4,7 @@ use std::mem::{Discriminant, discriminant};
 
 use ralph_core::{
     event::{AgentSignal, Event},
+    json::tag_of,
     machine::{Input, LoopState},
     run::Phase,
 };
@@ -34,11 +35,17 @@ pub(super) fn log_step(before: Discriminant<Phase>, input: &Input, state: &LoopS
         input => debug!(input = %kind(input), "input"),
     }
     for event in events {
-        trace!(event = %kind(event), "recorded");
+        trace!(event = tag(event), "recorded");
     }
     if discriminant(&state.view.phase) != before {
         info!(phase = %kind(&state.view.phase), iteration = state.view.iterations.number, "phase changed");
     }
+}
+
+/// The tag of an event in the journal.
+fn tag(event: &Event) -> String {
+    let text = serde_json::to_string(event).expect("events have no failing serialisers");
+    tag_of(&text, "type").expect("an event has a type").into_owned()
 }
 
 /// The name of an event of the agent, if it is one: text with anything else in it may be content.
@@ -52,7 +59,15 @@ fn name(event: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use ralph_core::testing::{iteration_ended, permission_asked};
+
     use super::*;
+
+    #[test]
+    fn an_event_is_logged_by_its_tag_and_not_by_the_group_that_it_is_in() {
+        let events = [iteration_ended(1), permission_asked(1)];
+        assert_eq!(events.map(|event| tag(&event)), ["iteration-ended", "asked"]);
+    }
 
     #[test]
     fn only_the_name_of_an_unknown_event_is_logged() {
