@@ -14,7 +14,7 @@ use std::{
 
 use nix::sys::resource::{UsageWho, getrusage};
 use ralph_core::event::{Event, IterationEvent, PlanEvent};
-use ralph_state::store::paths::RunPaths;
+use ralph_system::paths::RunPaths;
 use support::{
     agent::{self, Script},
     numbers::{megabytes, rounds},

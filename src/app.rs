@@ -41,10 +41,11 @@ use ralph_driver::{
 };
 use ralph_review::prune::prune;
 use ralph_server::{Listening, ScreenFacts};
-use ralph_state::{control::frames::Show, store::paths::create_anew};
+use ralph_state::control::frames::Show;
 use ralph_system::{
     diagnostics::Diagnostics,
     os::signals,
+    paths::create_anew,
     proc::{Size, Starter, Supervisor},
 };
 use ralph_text::{console, with_causes};

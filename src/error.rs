@@ -10,11 +10,9 @@ use ralph_policy::settings::Mistakes;
 use ralph_review::DifferenceError;
 use ralph_state::{
     control::ControlError,
-    store::{
-        journal::JournalError, lock::LockError, paths::PathsError, rules::RulesError, tokens::TokensError,
-        trust::TrustError,
-    },
+    store::{journal::JournalError, lock::LockError, rules::RulesError, tokens::TokensError, trust::TrustError},
 };
+use ralph_system::paths::PathsError;
 use ralph_text::with_causes;
 
 use crate::{config::NO_HINT, host::HostError, ui::restorer::RestoreError};

@@ -8,9 +8,10 @@ use std::{convert::Infallible, fs::File, future::pending, io, os::fd::AsFd, path
 use ralph_core::event::{Notice, RequestedBy, StopReason, StopRequest, UserCommand};
 use ralph_driver::{Driver, DriverError, LoopHandle};
 use ralph_server::{Archive, Listening, RunServer, ScreenFacts, SharedReaders};
-use ralph_state::{control::ClientRole, store::paths::ProjectPaths};
+use ralph_state::control::ClientRole;
 use ralph_system::{
     os::{signals, watch::PresenceWatch},
+    paths::ProjectPaths,
     proc::{ProcessOrigin, Size, Starter},
 };
 use thiserror::Error;

@@ -11,14 +11,11 @@ use ralph_core::{
     testing::{Dice, rounds},
 };
 use ralph_plan::{PlanKind, parse_bytes};
-use ralph_state::store::{
-    journal,
+use ralph_state::store::{journal, rules, tokens::TokenFile, trust};
+use ralph_system::{
+    files::{Directory, TomlFile},
     paths::{ProjectPaths, replace_file},
-    rules,
-    tokens::TokenFile,
-    trust,
 };
-use ralph_system::files::{Directory, TomlFile};
 use ralph_ui::report::{self, RunReport};
 use ralph_words::narrate;
 

@@ -4,8 +4,8 @@ use std::{fs, io::Read, os::unix::fs::symlink, path::PathBuf};
 
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 use ralph_core::event::{Event, IterationEvent, Notice, UsageWindow, WindowKind, WindowSample};
-use ralph_state::store::{accounts::AccountFile, paths::ProjectPaths};
-use ralph_system::os::now_ms;
+use ralph_state::store::accounts::AccountFile;
+use ralph_system::{os::now_ms, paths::ProjectPaths};
 use serde_json::Value;
 
 use crate::{

@@ -6,7 +6,8 @@ use ralph_core::{
     event::{AgentEvent, Event, IterationEvent, Outcome, ProblemKind, RunEvent, RunId},
     run::RunView,
 };
-use ralph_state::store::{journal, paths::ProjectPaths};
+use ralph_state::store::journal;
+use ralph_system::paths::ProjectPaths;
 use serde_json::Value;
 
 use crate::{

@@ -4,7 +4,7 @@
 use std::{fs, path::PathBuf};
 
 use ralph_core::event::{ClaimEvent, Event, Missing, Proof, RunEvent, StopReason};
-use ralph_state::store::paths::ProjectPaths;
+use ralph_system::paths::ProjectPaths;
 
 use crate::harness::{
     SOON, Sandbox, Script,

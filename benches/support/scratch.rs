@@ -10,10 +10,8 @@ use std::{
 };
 
 use ralph_core::event::Record;
-use ralph_state::store::{
-    journal,
-    paths::{ProjectPaths, RunPaths},
-};
+use ralph_state::store::journal;
+use ralph_system::paths::{ProjectPaths, RunPaths};
 use tempfile::TempDir;
 
 use super::{

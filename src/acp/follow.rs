@@ -15,9 +15,12 @@ use ralph_state::{
         frames::{Frame, UiEvent},
         stream::{FrameReader, StreamPurpose},
     },
-    store::{journal::read_view, paths::ProjectPaths},
+    store::journal::read_view,
 };
-use ralph_system::proc::{LoopEnd, Supervisor, UnattendedStart};
+use ralph_system::{
+    paths::ProjectPaths,
+    proc::{LoopEnd, Supervisor, UnattendedStart},
+};
 use tokio::sync::mpsc::UnboundedSender;
 
 /// Time that a run has to begin. Checks before the first iteration may take a while.

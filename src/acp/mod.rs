@@ -15,10 +15,8 @@ use std::{
 
 use ralph_core::event::{Answer, AnswerPlace, Remember, RuleScope, SteeringKind, StopReason, StopRequest, UserCommand};
 use ralph_driver::{DeferredMessage, LeaveOutcome, leave};
-use ralph_state::{
-    control::ControlRequest,
-    store::{journal::read_view, paths::ProjectPaths},
-};
+use ralph_state::{control::ControlRequest, store::journal::read_view};
+use ralph_system::paths::ProjectPaths;
 use ralph_text::{
     console::print_json,
     json_rpc::{self, INVALID_PARAMS, INVALID_REQUEST, JsonRpcMessage, METHOD_NOT_FOUND, notification},

@@ -24,8 +24,8 @@ use ralph_core::{
 };
 use ralph_git::CommitterIdentity;
 use ralph_policy::settings::{Node, SettingOrigin};
-use ralph_state::store::{accounts::AccountFile, paths::ProjectPaths};
-use ralph_system::proc::Supervisor;
+use ralph_state::store::accounts::AccountFile;
+use ralph_system::{paths::ProjectPaths, proc::Supervisor};
 use ralph_tools::{
     language::{AST_GREP, LanguageServer, installed},
     mcp::{LANGUAGE_TOOLS, SYNTAX_TOOLS},

@@ -3,12 +3,12 @@
 use std::env;
 
 use ralph_core::event::{Limits, SizeLimit};
-use ralph_state::store::paths::ProjectPaths;
 use ralph_system::{
     os::{
         disk::{self, DiskFloor},
         memory,
     },
+    paths::ProjectPaths,
     proc::TreeLimits,
 };
 

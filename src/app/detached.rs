@@ -5,10 +5,11 @@ use std::{ffi::OsString, io, os::unix::process::ExitStatusExt, process::ExitStat
 use ralph_core::event::{RunId, StopReason};
 use ralph_state::{
     control::Address,
-    store::{journal::read_view, lock, paths::ProjectPaths},
+    store::{journal::read_view, lock},
 };
 use ralph_system::{
     files::{self, ReadError},
+    paths::ProjectPaths,
     proc::{DetachedLoop, LoopStart, Supervisor},
 };
 use ralph_text::{console, with_causes};

@@ -8,10 +8,8 @@ use std::{
 };
 
 use ralph_server::{Listening, access::Authorizer};
-use ralph_state::{
-    control::is_listened_to,
-    store::{paths::ProjectPaths, tokens::TokenFile},
-};
+use ralph_state::{control::is_listened_to, store::tokens::TokenFile};
+use ralph_system::paths::ProjectPaths;
 
 use crate::{
     config::Config,

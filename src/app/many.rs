@@ -10,8 +10,7 @@ use ralph_forge::{Forge, ISSUES};
 use ralph_git::{Branches, CommitSigning, NoRepository, exclude};
 use ralph_plan::batch::{BatchId, BatchInput, BatchLimits, LOCAL, PlanName, Planned};
 use ralph_policy::trust::trusting;
-use ralph_state::store::paths::create_private_dir;
-use ralph_system::{files::Directory, proc::Supervisor};
+use ralph_system::{files::Directory, paths::create_private_dir, proc::Supervisor};
 
 use super::{
     Confiner, ProjectPlace,

@@ -5,8 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ralph_state::store::paths::ProjectPaths;
-use ralph_system::tree_copy::{self, TreeCopy, TreeCopyError};
+use ralph_system::{
+    paths::ProjectPaths,
+    tree_copy::{self, TreeCopy, TreeCopyError},
+};
 
 use super::OwnFiles;
 use crate::error::{Failure, FailureKind};

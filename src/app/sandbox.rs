@@ -17,8 +17,8 @@ use ralph_agent::{
 use ralph_core::event::{Notice, SandboxState};
 use ralph_git::SigningFormat;
 use ralph_plan::prompt::AgentConfinement;
-use ralph_state::store::paths::create_private_dir;
 use ralph_system::{
+    paths::create_private_dir,
     proc::{Confinement, ConfinementLevel, Network, OnRefused, RefusedCall, Supervisor},
     proxy::RefusedConnection,
     sandbox::{

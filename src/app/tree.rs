@@ -15,13 +15,11 @@ use std::{
 
 use ralph_core::event::{Goal, GoalResult, Limits, PreparedTree, TreeCommand};
 use ralph_git::{Branches, NoRepository, exclude, ignored_matching, is_ignored};
-use ralph_state::store::{
-    paths::{ProjectPaths, digest, replace_file},
-    ports,
-};
+use ralph_state::store::ports;
 use ralph_system::{
     files,
     os::disk::DiskFloor,
+    paths::{ProjectPaths, digest, replace_file},
     proc::Supervisor,
     tree_copy::{self, CopiedFiles},
 };

@@ -9,9 +9,9 @@ use ralph_state::{
         frames::{Frame, UiEvent},
         stream::{FrameReader, StreamPurpose},
     },
-    store::{journal::read_view, lock, paths::ProjectPaths},
+    store::{journal::read_view, lock},
 };
-use ralph_system::{files, proc::Supervisor};
+use ralph_system::{files, paths::ProjectPaths, proc::Supervisor};
 use ralph_text::{console::print, with_causes};
 use ralph_words::stop_in_words;
 

@@ -10,9 +10,9 @@ use ralph_driver::{CommentOutcome, change_comments};
 use ralph_git::anchor::{locate, place as place_of, source_lines};
 use ralph_state::{
     control::{self, ControlError, ControlRequest},
-    store::{journal::read_view, paths::ProjectPaths},
+    store::journal::read_view,
 };
-use ralph_system::files::read_bytes;
+use ralph_system::{files::read_bytes, paths::ProjectPaths};
 use ralph_text::{
     console::{print, print_json},
     one_line,

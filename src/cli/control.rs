@@ -8,8 +8,9 @@ use ralph_core::event::{
 use ralph_driver::{BreakerReset, DeferredMessage, LeaveOutcome, PermissionDecider};
 use ralph_state::{
     control::{self, ControlError, ControlReply, ControlRequest},
-    store::{journal::read_view, paths::ProjectPaths},
+    store::journal::read_view,
 };
+use ralph_system::paths::ProjectPaths;
 use ralph_text::console::print;
 use ralph_words::{command_refusal_in_words, queued_message_in_words, tests_confirmed_in_words};
 

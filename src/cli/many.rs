@@ -13,12 +13,10 @@ use ralph_many::{BatchError, BatchLock, BatchPaths, Engine, Site};
 use ralph_plan::batch::{
     Batch, BatchEvent, BatchId, BatchInput, BatchLimits, BatchPlan, BatchRecord, LOCAL, PlanName, PlanPhase, Resumption,
 };
-use ralph_state::{
-    control::UserOnlyAction,
-    store::{lock, paths::create_anew},
-};
+use ralph_state::{control::UserOnlyAction, store::lock};
 use ralph_system::{
     os::{now_ms, signals},
+    paths::create_anew,
     proc::{Starter, Supervisor},
 };
 use ralph_text::{

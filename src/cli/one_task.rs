@@ -11,8 +11,10 @@ use std::{
 
 use ralph_core::event::PlanSnapshot;
 use ralph_plan::PlanKind;
-use ralph_state::store::paths::digest;
-use ralph_system::files::{PLAN_CAP_BYTES, create_new, read_bytes};
+use ralph_system::{
+    files::{PLAN_CAP_BYTES, create_new, read_bytes},
+    paths::digest,
+};
 
 use crate::{
     begin::{PLANS, task_plan},

@@ -11,8 +11,9 @@ use ralph_policy::{
 };
 use ralph_state::{
     control::{self, ControlError, ControlRequest},
-    store::{journal::read_view, paths::ProjectPaths, rules::remembered},
+    store::{journal::read_view, rules::remembered},
 };
+use ralph_system::paths::ProjectPaths;
 use ralph_text::{
     console::{print, print_json},
     one_line, pretty_json,

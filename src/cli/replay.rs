@@ -1,8 +1,8 @@
 //! `ralph replay`: plays a past run on the screen.
 
 use ralph_core::event::RunId;
-use ralph_state::store::{journal, paths::ProjectPaths};
-use ralph_system::proc::Supervisor;
+use ralph_state::store::journal;
+use ralph_system::{paths::ProjectPaths, proc::Supervisor};
 
 use crate::{
     app::ProjectPlace,

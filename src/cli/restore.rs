@@ -13,8 +13,8 @@ use ralph_core::{
 };
 use ralph_git::{CheckpointPosition as Position, Moment, Repository, RestoreResult};
 use ralph_review::{date_time, repository, run_number};
-use ralph_state::store::{journal::read_view, paths::ProjectPaths};
-use ralph_system::proc::Supervisor;
+use ralph_state::store::journal::read_view;
+use ralph_system::{paths::ProjectPaths, proc::Supervisor};
 use ralph_text::{
     console::{complain, print, print_coloured, warn},
     escape_name,

@@ -12,8 +12,8 @@ use std::{
 use ralph_core::event::{Goal, Hooks, RunId, Usage};
 use ralph_driver::RunChoice;
 use ralph_git::{Moment, Repository};
-use ralph_state::store::{journal::read_view, paths::ProjectPaths};
-use ralph_system::proc::Supervisor;
+use ralph_state::store::journal::read_view;
+use ralph_system::{paths::ProjectPaths, proc::Supervisor};
 use ralph_text::{console::complain, one_line, with_causes};
 use tempfile::TempDir;
 

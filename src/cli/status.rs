@@ -9,9 +9,9 @@ use ralph_core::{
 use ralph_driver::{status_of, whole_status};
 use ralph_state::{
     control::{self, ControlError, RunStatus},
-    store::{journal::read_view, paths::ProjectPaths},
+    store::journal::read_view,
 };
-use ralph_system::os::now_ms;
+use ralph_system::{os::now_ms, paths::ProjectPaths};
 use ralph_text::{
     console::{print, print_coloured, print_json},
     one_line, pretty_json,

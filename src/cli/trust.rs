@@ -8,12 +8,9 @@ use std::fmt::Write as _;
 use ralph_policy::trust::{ChangedLine, LineVersion, OwnFileChange, OwnFileChangeKind, Trusted, changes, trusting};
 use ralph_state::{
     control::{self, ControlReply, ControlRequest, UserOnlyAction},
-    store::{
-        paths::ProjectPaths,
-        trust::{revoke, trust, trusted},
-    },
+    store::trust::{revoke, trust, trusted},
 };
-use ralph_system::proc::is_below_a_run;
+use ralph_system::{paths::ProjectPaths, proc::is_below_a_run};
 use ralph_text::{
     console::{self, complain, print, warn},
     escape_name, one_line,

@@ -13,9 +13,9 @@ use ralph_core::{
 use ralph_state::{
     control::{ControlClient, ControlError, RunStatus},
     http_client::{SentEvent, events},
-    store::{journal::read_view, lock, paths::ProjectPaths},
+    store::{journal::read_view, lock},
 };
-use ralph_system::os::now_ms;
+use ralph_system::{os::now_ms, paths::ProjectPaths};
 use ralph_text::{
     console::{self, complain, print, print_json},
     one_line,

@@ -11,13 +11,12 @@ use ralph_agent::login::Login;
 use ralph_server::{AdapterOffer, AgentOffers, serve_all};
 use ralph_state::{
     control::UserOnlyAction,
-    store::{
-        chosen,
-        paths::{ProjectPaths, create_private_dir},
-        tokens::TokenFile,
-    },
+    store::{chosen, tokens::TokenFile},
 };
-use ralph_system::proc::Supervisor;
+use ralph_system::{
+    paths::{ProjectPaths, create_private_dir},
+    proc::Supervisor,
+};
 use ralph_text::console::{complain, print, print_coloured};
 use tokio::signal::unix::{SignalKind, signal};
 

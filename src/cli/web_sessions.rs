@@ -5,8 +5,9 @@ use std::{fs, path::PathBuf};
 use ralph_review::date_time;
 use ralph_state::{
     control::{ControlClient, ControlError, UserOnlyAction},
-    store::{paths::States, tokens::TokenFile},
+    store::tokens::TokenFile,
 };
+use ralph_system::paths::States;
 use ralph_text::{
     console::{complain, print},
     with_causes,

@@ -18,12 +18,12 @@ use ralph_core::event::Notice;
 use ralph_state::{
     control::frames::{PollResult, UiEvent},
     http_client,
-    store::{
-        journal::{JournalError, for_each},
-        paths::{RunPaths, replace_file},
-    },
+    store::journal::{JournalError, for_each},
 };
-use ralph_system::files;
+use ralph_system::{
+    files,
+    paths::{RunPaths, replace_file},
+};
 use ralph_text::with_causes;
 use reqwest::{Client, redirect::Policy};
 use serde_json::Value;

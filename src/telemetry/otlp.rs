@@ -1,7 +1,7 @@
 //! The JSON encoding of the OpenTelemetry protocol: 64-bit numbers are strings, ids are hexadecimal.
 
 use ralph_core::event::RunId;
-use ralph_state::store::paths::digest;
+use ralph_system::paths::digest;
 use serde_json::{Value, json};
 
 /// Boundaries of the histogram of tokens, as the conventions for generative AI have them.

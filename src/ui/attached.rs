@@ -9,15 +9,12 @@ use std::{
 
 use ralph_core::event::{RequestedBy, RunId};
 use ralph_git::Differ;
-use ralph_state::{
-    control::{
-        Address, ControlError,
-        frames::{Hello, Signalling},
-        stream::{FrameReader, StreamPurpose, fetch},
-    },
-    store::paths::ProjectPaths,
+use ralph_state::control::{
+    Address, ControlError,
+    frames::{Hello, Signalling},
+    stream::{FrameReader, StreamPurpose, fetch},
 };
-use ralph_system::proc::Supervisor;
+use ralph_system::{paths::ProjectPaths, proc::Supervisor};
 use ralph_text::{console, with_causes};
 use ralph_ui::tui::{
     self, DiffRequest, NotifyChannel, PatchSource as MakeDiff, Recordings, ScreenError, ScreenExit, Setup, Unfolder,

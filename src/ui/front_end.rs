@@ -18,14 +18,12 @@ use ralph_driver::{
 };
 use ralph_git::Differ;
 use ralph_review::{commit_span, commits};
-use ralph_state::{
-    control::frames::UiEvent,
-    store::{
-        paths::{ProjectPaths, RunPaths},
-        signal_log::Unfold,
-    },
+use ralph_state::{control::frames::UiEvent, store::signal_log::Unfold};
+use ralph_system::{
+    diagnostics::inherited,
+    paths::{ProjectPaths, RunPaths},
+    proc::Supervisor,
 };
-use ralph_system::{diagnostics::inherited, proc::Supervisor};
 use ralph_text::{AllowedEscapes, console, with_causes};
 use ralph_ui::tui::{
     self, CommitSource, DiffRequest, NotifyChannel, Overlay, Player, Recordings, ScreenError, Setup, Unfolder,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ralph_state::store::paths::ProjectPaths;
+use ralph_system::paths::ProjectPaths;
 use ralph_text::console;
 use ralph_ui::tui::{looks::Looks, theme::Palette};
 

@@ -25,9 +25,12 @@ use ralph_state::{
         frames::{Frame, Hello, PollResult, UiEvent, next_event},
         stream::{Closer, FrameReader, Poster, StreamPurpose},
     },
-    store::{journal::JournalReader, paths::RunPaths},
+    store::journal::JournalReader,
 };
-use ralph_system::proc::{self, Size};
+use ralph_system::{
+    paths::RunPaths,
+    proc::{self, Size},
+};
 use ralph_text::with_causes;
 use ralph_ui::tui::{AfterSignal, EventSource, LoopControl, WakeCallback};
 use serde_json::json;

@@ -10,11 +10,8 @@ use ralph_core::event::RunId;
 use ralph_driver::{OpenError, hold};
 use ralph_git::{CheckpointPosition, GitError, Moment, NoRepository, Repository, RestoreResult};
 use ralph_review::repository;
-use ralph_state::{
-    control,
-    store::{lock, paths::ProjectPaths},
-};
-use ralph_system::proc::Supervisor;
+use ralph_state::{control, store::lock};
+use ralph_system::{paths::ProjectPaths, proc::Supervisor};
 use ralph_text::{escape_name, with_causes};
 use ralph_ui::tui::{RestoreTarget, Restorer};
 use ralph_words::counted;

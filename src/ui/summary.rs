@@ -3,7 +3,8 @@
 use std::io::Write;
 
 use ralph_core::run::RunView;
-use ralph_state::store::{journal, paths::RunPaths};
+use ralph_state::store::journal;
+use ralph_system::paths::RunPaths;
 use ralph_text::console;
 use ralph_ui::report::{OutputStyle, RunReport, write_head};
 

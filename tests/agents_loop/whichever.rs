@@ -1,7 +1,8 @@
 //! Behaviour that does not depend on the agent, tested with one of them: output, counts and retries.
 
 use ralph_core::event::{Changes, Event, IterationEvent, Outcome};
-use ralph_state::store::{journal, paths::ProjectPaths};
+use ralph_state::store::journal;
+use ralph_system::paths::ProjectPaths;
 
 use super::{in_order, ralph, work_on};
 use crate::{

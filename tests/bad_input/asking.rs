@@ -3,7 +3,7 @@
 use std::fs;
 
 use ralph_core::event::{AskEvent, CancelReason, Decider, Event, IterationEvent, Outcome, ProblemKind, Record};
-use ralph_state::store::paths::ProjectPaths;
+use ralph_system::paths::ProjectPaths;
 
 use super::output::assert_harmless;
 use crate::{

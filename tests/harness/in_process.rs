@@ -38,10 +38,12 @@ use ralph_state::{
     store::{
         accounts::AccountFile,
         journal::{self, JournalReader},
-        paths::States,
     },
 };
-use ralph_system::proc::{LeftProcesses, Size, StopSpeed, Supervisor};
+use ralph_system::{
+    paths::States,
+    proc::{LeftProcesses, Size, StopSpeed, Supervisor},
+};
 use serde_json::{Value, json};
 use tokio::{
     sync::{mpsc, watch},

@@ -3,10 +3,8 @@
 use std::{ffi::OsStr, fmt::Write as _, fs, path::Path};
 
 use ralph_core::event::{Event, Level, Notice, Record};
-use ralph_state::store::{
-    journal,
-    paths::{ProjectPaths, RunPaths},
-};
+use ralph_state::store::journal;
+use ralph_system::paths::{ProjectPaths, RunPaths};
 
 use super::{running::Program, sandbox::Sandbox, wait::SOON, write_program};
 

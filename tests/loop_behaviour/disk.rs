@@ -6,7 +6,8 @@ use std::{
 };
 
 use ralph_core::event::{Event, LimitKind, LowDisk, Outcome, ProblemKind, StopReason, TimeEvent, Wait, WaitCause};
-use ralph_state::store::{journal, paths::ProjectPaths};
+use ralph_state::store::journal;
+use ralph_system::paths::ProjectPaths;
 
 use super::{outcomes, reason, started};
 use crate::harness::{

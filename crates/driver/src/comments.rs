@@ -16,8 +16,8 @@ use ralph_git::{
     anchor::{locate, place, source_lines},
 };
 use ralph_plan::claims::finding_place;
-use ralph_state::store::{lock::Lock, paths::ProjectPaths};
-use ralph_system::{files::read_bytes, os::now_ms};
+use ralph_state::store::lock::Lock;
+use ralph_system::{files::read_bytes, os::now_ms, paths::ProjectPaths};
 use ralph_words::{closed_in_words, comment_written_in_words, comments_sent_in_words};
 
 use super::open::{OpenError, latest};

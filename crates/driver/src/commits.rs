@@ -14,8 +14,7 @@ use std::{
 use parking_lot::Mutex;
 use ralph_core::event::{IterationCommit, Notice, PlanSnapshot, RunId};
 use ralph_git::{CommitResult, Repository};
-use ralph_state::store::paths::replace_file;
-use ralph_system::files;
+use ralph_system::{files, paths::replace_file};
 use ralph_text::with_causes;
 use ralph_words::iteration_commit_message;
 

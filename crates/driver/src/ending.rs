@@ -16,9 +16,9 @@ use ralph_core::{
 };
 use ralph_state::{
     control::{ClientRole, ControlRequest, PendingRequest},
-    store::{lock::Lock, paths::ProjectPaths, rules},
+    store::{lock::Lock, rules},
 };
-use ralph_system::os::now_ms;
+use ralph_system::{os::now_ms, paths::ProjectPaths};
 use ralph_words::{closed_in_words, command_refusal_in_words, late_answer_in_words, no_answer_in_words};
 
 use super::{

@@ -27,13 +27,11 @@ use ralph_plan::{
     claims::{self, StatusPlace},
     prompt::{AgentConfinement, PromptTemplate, RenderedPrompt, ReviewInput, render_review},
 };
-use ralph_state::store::{
-    accounts::AccountFile,
-    paths::{ProjectPaths, RunPaths, create_anew},
-};
+use ralph_state::store::accounts::AccountFile;
 use ralph_system::{
     faults::{self, DiskOperation},
     os::disk::DiskFloor,
+    paths::{ProjectPaths, RunPaths, create_anew},
     proc::{LeftProcesses, Supervisor},
 };
 use ralph_text::with_causes;

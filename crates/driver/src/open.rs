@@ -20,13 +20,13 @@ use ralph_state::{
     store::{
         journal::{Journal, JournalError, ReadNote, read_view},
         lock::{Holder, Lock, LockError},
-        paths::{DONE_FILE, PAUSE_FILE, PathsError, ProjectPaths, RunPaths, replace_file},
         rules::{self, RulesError},
     },
 };
 use ralph_system::{
     files::is_same_file,
     os::now_ms,
+    paths::{DONE_FILE, PAUSE_FILE, PathsError, ProjectPaths, RunPaths, replace_file},
     proc::{LockedFile, Supervisor},
 };
 use ralph_text::with_causes;

@@ -8,10 +8,8 @@ use ralph_plan::{
     PlanKind, StoryState,
     prompt::{AgentConfinement, PromptTemplate},
 };
-use ralph_state::store::{
-    journal::{self, JournalError},
-    paths::ProjectPaths,
-};
+use ralph_state::store::journal::{self, JournalError};
+use ralph_system::paths::ProjectPaths;
 use ralph_words::prompt::plan_in_prompt;
 
 use super::{

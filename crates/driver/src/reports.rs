@@ -4,7 +4,7 @@ use ralph_core::{
     event::{AgentEvent, AgentSignal, Event, Role, WindowSample},
     machine::Input,
 };
-use ralph_state::store::paths::PAUSE_FILE;
+use ralph_system::paths::PAUSE_FILE;
 
 use super::{
     jobs::statement,

@@ -11,9 +11,9 @@ use ralph_plan::{
     claims::{StatusPlace, review_answer},
     prompt::ReviewedChanges,
 };
-use ralph_state::store::paths::RunPaths;
 use ralph_system::{
     files::{self, PLAN_CAP_BYTES},
+    paths::RunPaths,
     proc::Supervisor,
 };
 use ralph_text::{sanitized, with_causes};

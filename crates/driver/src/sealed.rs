@@ -10,9 +10,9 @@ use std::{
 };
 
 use ralph_core::event::{GoalFailure, GoalResult, Notice, RunId, TestNames};
-use ralph_state::store::paths::{ProjectPaths, RunPaths, create_private_dir, replace_file};
 use ralph_system::{
     files::{create_new, read_bytes},
+    paths::{ProjectPaths, RunPaths, create_private_dir, replace_file},
     proc::{Confinement, Supervisor},
     tree_copy::{self, TreeCopy},
 };

@@ -29,7 +29,7 @@ use ralph_gate::{
     mutants::has_mutants,
     runner::Runners,
 };
-use ralph_state::store::paths::{ProjectPaths, RunPaths};
+use ralph_system::paths::{ProjectPaths, RunPaths};
 use ralph_text::with_causes;
 
 use bite::{AlteredRuns, EXPECTATIONS, Reached};

@@ -13,7 +13,8 @@ use std::{
 
 use ralph_git::OwnReferences;
 use ralph_plan::batch::{Batch, BatchEnd, BatchId, BatchPlan, KeptReason, PlanPhase};
-use ralph_state::store::{lock, paths::ProjectPaths};
+use ralph_state::store::lock;
+use ralph_system::paths::ProjectPaths;
 
 use super::{
     BatchPaths, Site, batches_in,

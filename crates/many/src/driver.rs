@@ -17,9 +17,9 @@ use ralph_plan::batch::{
     Batch, BatchEnd, BatchId, BatchInput, BatchPlan, BatchRecord, JobNews, MergeProof, PlanName, PlanPhase, Resumption,
     StoppedBy, TaskResult, WorkerTask, step,
 };
-use ralph_state::store::paths::PathsError;
 use ralph_system::{
     os::now_ms,
+    paths::PathsError,
     proc::{StopSpeed, Supervisor},
 };
 use thiserror::Error;

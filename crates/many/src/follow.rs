@@ -17,11 +17,12 @@ use std::{
 
 use ralph_core::event::{RunId, Usage};
 use ralph_plan::batch::{Batch, PlanName, PlanPhase};
-use ralph_state::store::{
-    journal::{JournalReader, read_view},
+use ralph_state::store::journal::{JournalReader, read_view};
+use ralph_system::{
+    files,
+    os::watch::ChangeWatch,
     paths::{ProjectPaths, RunPaths},
 };
-use ralph_system::{files, os::watch::ChangeWatch};
 use ralph_ui::board::{Board, PlanRuns};
 
 use super::{BatchPaths, read};

@@ -20,10 +20,8 @@ use ralph_plan::batch::{
     Batch, BatchPlan, ConfirmedChanges, FailedTests, GoalTests, MergeProof, MergedResults, PlanName, RequiredCounts,
     Side, TaskResult, TestLoss, TestTrouble, judge,
 };
-use ralph_state::store::{
-    journal::{self, read_view},
-    paths::ProjectPaths,
-};
+use ralph_state::store::journal::{self, read_view};
+use ralph_system::paths::ProjectPaths;
 use ralph_text::with_causes;
 use ralph_words::{too_little_proof, untried_tests};
 

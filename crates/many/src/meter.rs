@@ -7,7 +7,8 @@ use ralph_core::{
     run::{Phase, RunView},
 };
 use ralph_plan::batch::PlanName;
-use ralph_state::store::{journal::JournalReader, paths::ProjectPaths};
+use ralph_state::store::journal::JournalReader;
+use ralph_system::paths::ProjectPaths;
 
 #[derive(Default)]
 pub(super) struct UsageMeter {

@@ -9,12 +9,10 @@ use std::{
 };
 
 use ralph_plan::batch::{BatchId, PlanName};
-use ralph_state::store::{
-    lock,
-    paths::{PathsError, ProjectPaths, create_private_dir, work_trees_of},
-};
+use ralph_state::store::lock;
 use ralph_system::{
     files::{append_private, lock_within},
+    paths::{PathsError, ProjectPaths, create_private_dir, work_trees_of},
     proc::{LockedFile, Supervisor},
 };
 

@@ -4,8 +4,7 @@
 use std::{fs, io, path::PathBuf};
 
 use ralph_plan::batch::{BatchChanges, PlanName};
-use ralph_state::store::paths::replace_file;
-use ralph_system::{files::read_bytes, os::now_ms};
+use ralph_system::{files::read_bytes, os::now_ms, paths::replace_file};
 
 use super::BatchPaths;
 

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 
 use ralph_git::{REPLACEMENTS, References, changed_keys, config_file, config_text, is_moved_in_root, references};
 use ralph_plan::batch::{Batch, BatchPlan, PlanPhase, RepositoryChange};
-use ralph_state::store::paths::replace_file;
-use ralph_system::os::now_ms;
+use ralph_system::{os::now_ms, paths::replace_file};
 
 use super::worker::Site;
 

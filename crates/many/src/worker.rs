@@ -22,16 +22,12 @@ use ralph_plan::{
 };
 use ralph_state::{
     control::{self, ControlRequest},
-    store::{
-        journal::read_view,
-        lock,
-        paths::{ProjectPaths, create_private_dir},
-        trust::trust,
-    },
+    store::{journal::read_view, lock, trust::trust},
 };
 use ralph_system::{
     files::{self, PLAN_CAP_BYTES},
     os::now_ms,
+    paths::{ProjectPaths, create_private_dir},
     proc::Supervisor,
 };
 use ralph_text::{KeptEscapes, PlainText, with_causes};

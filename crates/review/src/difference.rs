@@ -4,8 +4,8 @@ use std::io;
 
 use ralph_core::event::RunId;
 use ralph_git::{AfterCheckpoint, DiffColour, DiffDetail, GitError, IterationCheckpoints, NoRepository, RenderedDiff};
-use ralph_state::store::{lock, paths::ProjectPaths};
-use ralph_system::proc::Supervisor;
+use ralph_state::store::lock;
+use ralph_system::{paths::ProjectPaths, proc::Supervisor};
 use thiserror::Error;
 
 use super::repository::repository;

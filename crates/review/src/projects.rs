@@ -9,11 +9,8 @@ use std::{
 
 use parking_lot::Mutex;
 use ralph_core::event::{Event, RunEvent, RunId};
-use ralph_state::store::{
-    journal::JournalReader,
-    lock,
-    paths::{ProjectPaths, States},
-};
+use ralph_state::store::{journal::JournalReader, lock};
+use ralph_system::paths::{ProjectPaths, States};
 
 use super::{RunCache, RunEntry};
 

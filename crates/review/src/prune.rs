@@ -8,11 +8,11 @@ use std::{
 
 use ralph_core::{event::RunId, run::is_message_left};
 use ralph_git::{GitError, NoRepository, Repository};
-use ralph_state::store::{
-    journal::read_view,
+use ralph_state::store::journal::read_view;
+use ralph_system::{
     paths::{ProjectPaths, RunPaths},
+    proc::Supervisor,
 };
-use ralph_system::proc::Supervisor;
 use thiserror::Error;
 
 /// Why an old run was not deleted.

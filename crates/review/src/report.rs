@@ -8,9 +8,8 @@ use ralph_git::Repository;
 use ralph_state::store::{
     journal::{JournalError, read_view},
     lock,
-    paths::ProjectPaths,
 };
-use ralph_system::{os::now_ms, proc::Supervisor};
+use ralph_system::{os::now_ms, paths::ProjectPaths, proc::Supervisor};
 use ralph_text::{one_line, pretty_json};
 use ralph_ui::report::{self, CommitLine, OutputStyle, RunReport};
 

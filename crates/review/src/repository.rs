@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use ralph_git::{NoRepository, Repository};
-use ralph_state::store::paths::ProjectPaths;
-use ralph_system::proc::Supervisor;
+use ralph_system::{paths::ProjectPaths, proc::Supervisor};
 
 /// Finds the repository of a project, with `scratch` as the place of ralph's index.
 ///

@@ -10,8 +10,8 @@ use ralph_core::{event::RunId, run::RunView};
 use ralph_state::store::{
     journal::{JournalError, JournalReader},
     lock,
-    paths::ProjectPaths,
 };
+use ralph_system::paths::ProjectPaths;
 use ralph_text::with_causes;
 
 use super::{RunEntry, RunStanding};

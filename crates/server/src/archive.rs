@@ -8,8 +8,8 @@ use axum::body::{Body, Bytes};
 use futures_util::stream;
 use ralph_core::event::RunId;
 use ralph_review::{RunCache, RunEntry};
-use ralph_state::store::{journal::JournalError, paths::ProjectPaths};
-use ralph_system::proc::Supervisor;
+use ralph_state::store::journal::JournalError;
+use ralph_system::{paths::ProjectPaths, proc::Supervisor};
 use ralph_text::with_causes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 

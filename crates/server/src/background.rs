@@ -17,15 +17,12 @@ use ralph_core::{
 };
 use ralph_state::{
     control::{ClientRole, OUTPUT_END, OUTPUT_FROM, OUTPUT_OVER},
-    store::{
-        paths::ProjectPaths,
-        task_output::{self, OutputPiece},
-    },
+    store::task_output::{self, OutputPiece},
 };
 use ralph_text::last_line;
 use serde::Deserialize;
 
-use ralph_system::os::now_ms;
+use ralph_system::{os::now_ms, paths::ProjectPaths};
 
 use super::{
     archive::StoredRun,

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use ralph_many::{BatchFollower, BatchPaths, batches_in};
 use ralph_plan::batch::{BatchId, PlanName};
 use ralph_review::Projects;
-use ralph_state::store::paths::{ProjectPaths, States};
+use ralph_system::paths::{ProjectPaths, States};
 use ralph_ui::board::Board;
 use serde::Serialize;
 

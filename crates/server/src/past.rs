@@ -23,12 +23,9 @@ use ralph_driver::{CommentOutcome, DeferredMessage, LeaveOutcome, OpenError, sta
 use ralph_git::Repository;
 use ralph_state::{
     control::{ClientRole, RunStatus},
-    store::{
-        journal::{JournalReader, read_view},
-        paths::ProjectPaths,
-    },
+    store::journal::{JournalReader, read_view},
 };
-use ralph_system::proc::Supervisor;
+use ralph_system::{paths::ProjectPaths, proc::Supervisor};
 use ralph_text::with_causes;
 use ralph_words::{command_refusal_in_words, queued_message_in_words, tests_confirmed_in_words};
 use serde_json::Value;

@@ -11,11 +11,11 @@ use ralph_core::{
     run::RunView,
 };
 use ralph_plan::{AddError, EditError, PlanError, PlanKind, TaskEdit};
-use ralph_state::{
-    control::ClientRole,
-    store::{journal::read_view, paths::ProjectPaths},
+use ralph_state::{control::ClientRole, store::journal::read_view};
+use ralph_system::{
+    files::{self, PLAN_CAP_BYTES},
+    paths::ProjectPaths,
 };
-use ralph_system::files::{self, PLAN_CAP_BYTES};
 use ralph_text::{one_line, with_causes};
 use serde::{Deserialize, Serialize};
 

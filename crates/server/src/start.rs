@@ -28,12 +28,10 @@ use ralph_core::{
 use ralph_many::batches_in;
 use ralph_plan::PlanKind;
 use ralph_review::Projects;
-use ralph_state::{
-    control::ClientRole,
-    store::{lock, paths::ProjectPaths},
-};
+use ralph_state::{control::ClientRole, store::lock};
 use ralph_system::{
     files::{self, PLAN_CAP_BYTES},
+    paths::ProjectPaths,
     proc::{Supervisor, UnattendedStart},
 };
 use ralph_text::one_line;

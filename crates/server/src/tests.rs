@@ -9,9 +9,9 @@ use ralph_state::{
         stream::{FrameReader, StreamPurpose},
     },
     http_client::events,
-    store::{journal::Journal, paths::ProjectPaths},
+    store::journal::Journal,
 };
-use ralph_system::proc::Supervisor;
+use ralph_system::{paths::ProjectPaths, proc::Supervisor};
 use ralph_text::with_causes;
 use reqwest::{Method, StatusCode};
 

@@ -10,12 +10,12 @@ use std::{
 
 use ralph_core::event::Exit;
 use ralph_git::NoRepository;
-use ralph_state::store::paths::ProjectPaths;
 use ralph_system::{
     os::{
         disk::{self, FileSystem},
         watch,
     },
+    paths::ProjectPaths,
     proc::{ChildEnd, ConfinementLevel, Ladder, Launch, OutputSink, Size, Stdin, StdoutMode, StopSignal, Supervisor},
 };
 use ralph_text::{console, with_causes};

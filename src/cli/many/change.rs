@@ -3,8 +3,8 @@
 use std::{fs, path::PathBuf};
 
 use ralph_plan::batch::{Batch, BatchChanges, BatchId, BatchInput, BatchPlan, PlanName, Planned};
-use ralph_state::{control::UserOnlyAction, store::paths::ProjectPaths};
-use ralph_system::proc::Supervisor;
+use ralph_state::control::UserOnlyAction;
+use ralph_system::{paths::ProjectPaths, proc::Supervisor};
 use ralph_text::console::print;
 use ralph_words::counted;
 

@@ -22,10 +22,8 @@ use ralph_core::{
     },
     machine::LoopState,
 };
-use ralph_state::store::{
-    journal::{self, JournalError},
-    paths::ProjectPaths,
-};
+use ralph_state::store::journal::{self, JournalError};
+use ralph_system::paths::ProjectPaths;
 
 use super::{
     life::{Life, LifeEnd},

@@ -16,9 +16,9 @@ use ralph_core::{
 };
 use ralph_gate::runner::Runners;
 use ralph_plan::prompt::{AgentConfinement, PromptTemplate};
-use ralph_state::store::paths::ProjectPaths;
 use ralph_system::{
     faults::DiskFault,
+    paths::ProjectPaths,
     proc::{LeftProcesses, Size, Supervisor},
 };
 use tokio::runtime::Builder;

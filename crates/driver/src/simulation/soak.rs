@@ -3,7 +3,7 @@
 use std::{fs, path::Path, sync::Arc, time::Duration, time::Instant};
 
 use ralph_core::event::{LimitKind, Limits, StopReason};
-use ralph_state::store::paths::ProjectPaths;
+use ralph_system::paths::ProjectPaths;
 
 use super::{
     life::{LIVES, LifeEnd, live, settings},

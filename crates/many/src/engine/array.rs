@@ -13,7 +13,7 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use ralph_state::store::paths::{create_private_dir, replace_file};
+use ralph_system::paths::{create_private_dir, replace_file};
 
 use super::{
     commands::{ArrayPlace, CommandFailure, EngineCommands, JobReference},

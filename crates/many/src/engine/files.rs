@@ -12,8 +12,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ralph_state::store::paths::{create_private_dir, replace_file};
-use ralph_system::files;
+use ralph_system::{
+    files,
+    paths::{create_private_dir, replace_file},
+};
 use serde::{Deserialize, Serialize};
 
 use super::{super::worker::RunsBeforeJob, commands::ArrayPlace};

@@ -6,11 +6,12 @@
 use std::{fs, io, path::PathBuf};
 
 use ralph_core::event::WindowSample;
-use ralph_system::files::read_unfollowed;
+use ralph_system::{
+    files::read_unfollowed,
+    paths::{States, digest, replace_file},
+};
 use ralph_text::pretty_json;
 use serde::{Deserialize, Serialize};
-
-use super::paths::{States, digest, replace_file};
 
 const CAP_BYTES: u64 = 64 * 1024;
 /// Time between two reports of parallel runs whose order says nothing.

@@ -5,10 +5,9 @@
 
 use std::{io, path::PathBuf};
 
+use ralph_system::paths::{ProjectPaths, create_private_dir, replace_file};
 use ralph_text::pretty_json;
 use serde_json::json;
-
-use super::paths::{ProjectPaths, create_private_dir, replace_file};
 
 /// Returns the path of the choice.
 pub fn file(paths: &ProjectPaths) -> PathBuf {

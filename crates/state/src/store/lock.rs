@@ -14,11 +14,10 @@ use std::{
 
 use nix::{errno::Errno, sys::signal::kill, unistd::Pid};
 use ralph_core::event::RunId;
-use ralph_system::files;
+use ralph_system::{files, paths::ProjectPaths};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::paths::ProjectPaths;
 use crate::control;
 
 /// How long to try before reporting another holder: a process that asks for the holder has the lock for a moment.

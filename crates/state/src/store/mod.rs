@@ -12,5 +12,3 @@ pub mod signal_log;
 pub mod task_output;
 pub mod tokens;
 pub mod trust;
-
-pub use ralph_system::paths;

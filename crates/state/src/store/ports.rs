@@ -12,10 +12,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ralph_system::files;
+use ralph_system::{
+    files,
+    paths::{digest, replace_file},
+};
 use thiserror::Error;
-
-use super::paths::{digest, replace_file};
 
 /// Most bytes of the path of a work tree.
 const PATH_CAP_BYTES: u64 = 4096;

@@ -7,11 +7,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ralph_system::files;
+use ralph_system::{files, paths::create_anew};
 use serde::Deserialize;
 use serde_json::json;
-
-use super::paths::create_anew;
 
 /// Interval between writes during continuous output: a flood costs few writes and a crash loses little. The last bytes
 /// before a silence are left to [`TerminalRecording::write_out`].

@@ -6,12 +6,13 @@
 use std::{io, path::PathBuf};
 
 use ralph_core::event::RememberedRule;
-use ralph_system::files::{ReadError, read_unfollowed};
+use ralph_system::{
+    files::{ReadError, read_unfollowed},
+    paths::{ProjectPaths, replace_file},
+};
 use ralph_text::pretty_json;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-
-use super::paths::{ProjectPaths, replace_file};
 
 /// Most bytes read: more than rules from answers ever take.
 const CAP_BYTES: u64 = 1 << 20;

@@ -10,11 +10,9 @@ use std::{
 };
 
 use ralph_core::event::AgentSignal;
-use ralph_system::files;
+use ralph_system::{files, paths::create_anew};
 use serde::Deserialize;
 use serde_json::json;
-
-use super::paths::create_anew;
 
 /// Interval between writes, as for recordings: a crash loses little, and a flood costs few writes.
 const FLUSH_EVERY: Duration = Duration::from_millis(250);

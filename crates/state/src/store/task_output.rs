@@ -10,9 +10,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ralph_system::files;
-
-use super::paths::{create_anew, create_private_dir};
+use ralph_system::{
+    files,
+    paths::{create_anew, create_private_dir},
+};
 
 /// Files besides the first.
 const LATEST: usize = 3;

@@ -5,12 +5,13 @@
 
 use std::{fmt, fs, hint::black_box, io, io::Write, os::unix::fs::MetadataExt, path::PathBuf};
 
-use ralph_system::files::{ReadError, open_unfollowed, read_unfollowed, secret};
+use ralph_system::{
+    files::{ReadError, open_unfollowed, read_unfollowed, secret},
+    paths::replace_file,
+};
 use ralph_text::pretty_json;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-
-use super::paths::replace_file;
 
 /// Most bytes read; the tokens take a quarter of this.
 const CAP_BYTES: u64 = 2 << 10;

@@ -6,12 +6,13 @@
 
 use std::{collections::BTreeMap, fs, io, path::PathBuf};
 
-use ralph_system::files::{ReadError, read_unfollowed};
+use ralph_system::{
+    files::{ReadError, read_unfollowed},
+    paths::{PathsError, ProjectPaths, replace_file},
+};
 use ralph_text::pretty_json;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-
-use super::paths::{PathsError, ProjectPaths, replace_file};
 
 /// Most bytes of all trusted files: settings, a prompt and dozens of adapters are far smaller.
 const CAP_BYTES: u64 = 8 << 20;

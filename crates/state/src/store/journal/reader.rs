@@ -10,11 +10,10 @@ use ralph_core::{
     event::{Event, Record, RunId},
     run::RunView,
 };
-use ralph_system::files;
+use ralph_system::{files, paths::ProjectPaths};
 use serde::Deserialize;
 
 use super::{
-    super::paths::ProjectPaths,
     error::JournalError,
     format::{FORMAT, LINE_CAP_BYTES, VERSION},
 };
