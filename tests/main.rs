@@ -73,3 +73,4 @@ mod tui;
 mod vandals;
 mod watching;
 mod web;
+mod yardstick;

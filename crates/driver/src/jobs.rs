@@ -269,7 +269,7 @@ impl JobContext {
             .as_mut()
             .map_or_else(|_| Vec::new(), |plan| self.task_rules.hold(plan, &job.plan, &[]));
         let edits = edits(&job.plan, &plan);
-        let tests = self.changed_tests(job, &mut notices);
+        let tests = self.changed_tests(job, checkpoint.as_ref(), &mut notices);
         let files = CommentedFiles {
             project: self.paths.project(),
             repository: self.repository.as_ref(),
@@ -344,12 +344,17 @@ impl JobContext {
     }
 
     /// Looks at changed tests if the agent mentions them, the plan allows them or the user is asked about them.
-    fn changed_tests(&self, job: &SettleJob, notices: &mut Vec<Notice>) -> Option<Box<FoundTests>> {
+    fn changed_tests(
+        &self,
+        job: &SettleJob,
+        now: Option<&Checkpoint>,
+        notices: &mut Vec<Notice>,
+    ) -> Option<Box<FoundTests>> {
         let why = job.stated.tests_changed.as_ref();
         if job.is_review || (why.is_none() && !job.tests_may_change && job.tests_asked.is_none()) {
             return None;
         }
-        self.found_tests(job, why).unwrap_or_else(|error| {
+        self.found_tests(job, why, now).unwrap_or_else(|error| {
             let why = with_causes(&error);
             notices.push(Notice::warning(
                 "tests-not-examined",
@@ -359,8 +364,15 @@ impl JobContext {
         })
     }
 
-    fn found_tests(&self, job: &SettleJob, why: Option<&String>) -> Result<Option<Box<FoundTests>>, GuardError> {
-        let change = self.gate.changed(job.so_far.tests_from)?;
+    fn found_tests(
+        &self,
+        job: &SettleJob,
+        why: Option<&String>,
+        now: Option<&Checkpoint>,
+    ) -> Result<Option<Box<FoundTests>>, GuardError> {
+        let change = self.gate.changed(job.so_far.tests_from, &job.so_far.accepted, || {
+            self.work(job.so_far.first.as_ref(), now).before
+        })?;
         let is_known = job.tests_asked.as_deref() == Some(&*change.diff);
         if is_known || (why.is_none() && change.changes.is_empty()) {
             return Ok(None);

@@ -277,6 +277,7 @@ impl Driver {
             bite: state.view.settings.gate.bite,
             from: state.view.changed_tests.count_from(),
             before: test_gate::baselines(&state.view),
+            accepted: test_gate::accepted(&state.view),
             failed_before: FailedBefore::of(&state.view.iterations.at_start.goals),
         });
         let before = state.view.plan.clone();

@@ -8,9 +8,10 @@ mod merged;
 mod skips;
 mod without_work;
 mod work_tests;
+mod yardstick;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -19,13 +20,14 @@ use std::{
     time::{Duration, Instant},
 };
 
+use parking_lot::Mutex;
 use ralph_core::event::{
     Bite, Checkpoint, Goal, GoalResult, GuardedChange, MUTANTS, MutantOutcome, Notice, TestCounts, TestsChange, Text,
     Trial, TriedMutant,
 };
-use ralph_core::machine::LoopState;
+use ralph_core::{machine::LoopState, run::RunView};
 use ralph_gate::{
-    guard::{FileContent, FileGuard, GuardError, OpenTrial, Originals},
+    guard::{FileContent, FileGuard, GuardError, OpenTrial, Originals, YardstickFile, YardstickKind, yardstick_diff},
     mutants::has_mutants,
     runner::Runners,
 };
@@ -41,6 +43,7 @@ use skips::{counted_alone, run_of, skipped_tests, skips_more};
 pub(super) use without_work::Work;
 use without_work::{ChangedLines, WithWork};
 pub(super) use work_tests::FailedBefore;
+use yardstick::{Needed, Search};
 
 use super::{
     goals::{CheckedGoal, ExecutionContext, check_all},
@@ -67,6 +70,8 @@ pub(super) struct TestGate {
     record: PathBuf,
     /// Whether this process has seen to it that there are originals. They are not made anew if they are lost later.
     kept: AtomicBool,
+    /// The files that the last look found to be needed though the product is not made of them.
+    needed: Mutex<Vec<YardstickFile>>,
 }
 
 /// The facts about a run that decide which originals its tests have.
@@ -79,6 +84,8 @@ pub(super) struct RunSoFar {
     pub(super) has_iterations: bool,
     /// Whether tests were counted, so that there were originals then.
     has_counts: bool,
+    /// The paths of changes that the user has accepted.
+    pub(super) accepted: BTreeSet<String>,
 }
 
 impl RunSoFar {
@@ -89,8 +96,16 @@ impl RunSoFar {
             first: state.internal.baseline.clone(),
             has_iterations: view.iterations.number > 0,
             has_counts: view.goals.iter().any(|goal| goal.baseline.is_some()),
+            accepted: accepted(view),
         }
     }
+}
+
+/// Returns the paths of changes to what measures the work that the user has accepted.
+pub(super) fn accepted(view: &RunView) -> BTreeSet<String> {
+    let confirmed = view.changed_tests.confirmed.iter();
+    let changes = confirmed.flat_map(|confirmed| &confirmed.changes);
+    changes.map(|change| change.path.to_string()).collect()
 }
 
 const FROM_CHECKPOINT: &str = "The run began without these goals. The tests as they were then, in its first checkpoint, are what the work is tried with.";
@@ -131,6 +146,7 @@ impl TestGate {
             files: files.clone(),
             record: paths.trial(),
             kept: AtomicBool::new(false),
+            needed: Mutex::default(),
         }
     }
 
@@ -190,15 +206,36 @@ impl TestGate {
         matches!(self.changes(from), Ok(Some((_, changes))) if changes.is_empty())
     }
 
-    /// Returns the changes of the tests so far, which may be empty.
-    pub(super) fn changed(&self, from: Option<u32>) -> Result<TestsChange, GuardError> {
-        let Some((originals, changes)) = self.changes(from)? else {
+    fn explain(&self, needed: Option<&Needed>) {
+        let files = needed.map_or_else(Vec::new, |needed| needed.files.clone());
+        *self.needed.lock() = files;
+    }
+
+    /// Returns the changes of the tests and of what else measures so far, which may be empty. `before` are the files that the
+    /// run changed, as they were.
+    pub(super) fn changed(
+        &self,
+        from: Option<u32>,
+        accepted: &BTreeSet<String>,
+        before: impl FnOnce() -> Vec<(String, FileContent)>,
+    ) -> Result<TestsChange, GuardError> {
+        let Some((originals, mut changes)) = self.changes(from)? else {
             return Ok(TestsChange::default());
         };
+        let mut files = self.needed.lock().clone();
+        if files.is_empty() {
+            files = yardstick::find(&originals, &self.project, &before(), accepted, &[])?;
+            files.retain(|file| !matches!(file.kind, YardstickKind::Dependencies | YardstickKind::Test));
+        }
+        let diff = match changes.is_empty() {
+            true => String::new(),
+            false => originals.diff(&self.project)?,
+        };
+        changes.extend(files.iter().map(YardstickFile::change));
         if changes.is_empty() {
             return Ok(TestsChange::default());
         }
-        Ok(TestsChange::new("", changes, originals.diff(&self.project)?))
+        Ok(TestsChange::new("", changes, diff + &yardstick_diff(&files)))
     }
 
     /// Copies the guarded files as they are after `iteration`, in case the user confirms them.
@@ -262,6 +299,8 @@ pub(super) struct Closer {
     /// The counts of the original tests, by goal.
     pub(super) before: BTreeMap<String, TestCounts>,
     pub(super) failed_before: FailedBefore,
+    /// The paths of changes that the user has accepted.
+    pub(super) accepted: BTreeSet<String>,
 }
 
 /// Runs the goals. If they pass and decide a claim, also runs the trial, the mutants and the goals without the work.
@@ -290,6 +329,7 @@ pub(super) async fn look(
         from,
         before,
         failed_before,
+        accepted,
     }) = closer.filter(|_| passed)
     else {
         return look;
@@ -316,9 +356,10 @@ pub(super) async fn look(
         .map(|(goal, checked)| (goal.clone(), WithWork::from_checked(checked)))
         .unzip();
     let bites = wanted != Bite::Off && !counted.is_empty();
-    if !tries && !bites {
-        return look;
-    }
+    let Work {
+        lines,
+        before: before_work,
+    } = blocking(|| Ok(changed())).await.unwrap_or_default();
     let (originals, failed_before) = (Arc::new(originals), Arc::new(failed_before));
     let mut in_place = match InPlace::begin(&originals, &gate.project, &gate.record).await {
         Ok(in_place) => in_place,
@@ -342,7 +383,7 @@ pub(super) async fn look(
             && tried.iter().all(|checked| checked.result.passed)
             && let Ok(in_place) = held
         {
-            (held, alone) = counted_alone(in_place, goals, run, &gate, &originals).await;
+            (held, alone) = counted_alone(in_place, goals.clone(), run, &gate, &originals).await;
         }
         let of_originals = alone.as_ref().unwrap_or(&tried);
         for ((result, skipped), tried) in look.results.iter_mut().zip(&skipped).zip(of_originals) {
@@ -366,6 +407,46 @@ pub(super) async fn look(
         };
     }
     let passed = report.iter().all(|checked| checked.result.passed);
+    if passed {
+        let found = {
+            let (originals, gate, goals) = (Arc::clone(&originals), Arc::clone(&gate), goals.clone());
+            let before = before_work.clone();
+            blocking(move || yardstick::find(&originals, &gate.project, &before, &accepted, &goals)).await
+        };
+        let files = match found {
+            Ok(files) => files,
+            Err(error) => {
+                look.untried(&gate.project, Vec::new(), &error);
+                return look;
+            }
+        };
+        if !files.is_empty() {
+            let run = || check_for_claim(goals.clone(), parallel, Arc::clone(&place));
+            let needed = match Search::new(files).needed(in_place, run).await {
+                Ok((held, needed)) => {
+                    in_place = held;
+                    needed
+                }
+                Err(error) => {
+                    look.untried(&gate.project, Vec::new(), &error);
+                    return look;
+                }
+            };
+            gate.explain(needed.as_ref());
+            if let Some(needed) = needed {
+                let changes: Vec<GuardedChange> = needed.files.iter().map(YardstickFile::change).collect();
+                look.trial = Some(Trial {
+                    changes: changes.into(),
+                    results: results(&needed.results),
+                    problem: None,
+                });
+                if let Err(error) = blocking(move || in_place.end()).await {
+                    look.untried(&gate.project, Vec::new(), &error);
+                }
+                return look;
+            }
+        }
+    }
     let mut in_place = Some(in_place);
     let mut whole = None;
     if bites && passed {
@@ -376,7 +457,6 @@ pub(super) async fn look(
         for goal in &mut counted {
             goal.timeout_ms = goal.timeout_ms.min(patience_ms);
         }
-        let Work { lines, before } = blocking(|| Ok(changed())).await.unwrap_or_default();
         let mut runs = AlteredRuns {
             held: in_place.take(),
             goals: counted.clone(),
@@ -395,7 +475,7 @@ pub(super) async fn look(
         .await;
         in_place = runs.held;
         let has_time = in_place.is_some() && Instant::now() < until;
-        whole = has_time.then_some(before);
+        whole = has_time.then_some(before_work);
     }
     let mut ended = match in_place {
         Some(in_place) => blocking(move || in_place.end()).await,

@@ -17,6 +17,7 @@ mod sections;
 mod store_writer;
 mod trial;
 mod walk;
+mod yardstick;
 
 #[cfg(test)]
 mod tests;
@@ -36,6 +37,7 @@ pub use self::{
     project_dir::FileContent,
     trial::{EndedTrial, OpenTrial},
     walk::UnguardedPath,
+    yardstick::{YardstickFile, YardstickKind, yardstick, yardstick_diff},
 };
 
 /// Most bytes of a guarded file.

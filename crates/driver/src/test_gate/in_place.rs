@@ -58,6 +58,15 @@ impl InPlace {
         Ok((self, !new.is_empty()))
     }
 
+    /// Replaces files with others, each with its path.
+    pub(super) fn put(mut self, files: &[(String, FileContent)]) -> Result<Self, GuardError> {
+        let trial = self.trial.as_mut().expect("it is in place until it is dropped");
+        for (path, content) in files {
+            trial.replace(path, content)?;
+        }
+        Ok(self)
+    }
+
     fn substitute(&mut self, path: &str, bytes: &[u8]) -> Result<(), GuardError> {
         let trial = self.trial.as_mut().expect("it is in place until it is dropped");
         trial.substitute(path, bytes)

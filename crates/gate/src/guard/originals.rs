@@ -36,8 +36,8 @@ const LINKED_CAP: usize = 4096;
 /// Copies of guarded files from the start of a run.
 #[derive(Debug)]
 pub struct Originals {
-    guard: FileGuard,
-    index: OriginalsIndex,
+    pub(super) guard: FileGuard,
+    pub(super) index: OriginalsIndex,
     /// Positions in the index by path.
     by_path: BTreeMap<String, usize>,
     /// The directories with a guarded file below them.
@@ -46,9 +46,9 @@ pub struct Originals {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct OriginalsIndex {
+pub(super) struct OriginalsIndex {
     rules: GuardRules,
-    entries: Vec<OriginalEntry>,
+    pub(super) entries: Vec<OriginalEntry>,
     unmatched: Vec<String>,
     left_out: Vec<UnguardedPath>,
 }
@@ -561,7 +561,7 @@ impl Originals {
         })
     }
 
-    fn bytes(&self, entry: &OriginalEntry) -> Result<Vec<u8>, GuardError> {
+    pub(super) fn bytes(&self, entry: &OriginalEntry) -> Result<Vec<u8>, GuardError> {
         let mut bytes = Vec::new();
         let mut read = || {
             let mut file = File::open(&self.copies)?;

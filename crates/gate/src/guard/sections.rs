@@ -95,6 +95,26 @@ fn parse(format: SectionsFormat, bytes: Option<&[u8]>) -> Option<Value> {
     }
 }
 
+/// Returns the values of a TOML or JSON file; `None` if it is another, or cannot be parsed.
+pub(super) fn values(path: &str, text: &str) -> Option<Value> {
+    match format(path) {
+        SectionsFormat::Ini => None,
+        format => parse(format, Some(text.as_bytes())),
+    }
+}
+
+/// Returns the named parts of a file as text; the whole file if it cannot be parsed.
+pub(super) fn text(path: &str, names: &[String], text: &str) -> String {
+    let Some(value) = values(path, text) else {
+        return text.to_owned();
+    };
+    let parts = names.iter().filter_map(|name| {
+        let keys = name.split('.').take_while(|key| *key != "*");
+        keys.into_iter().try_fold(&value, |value, key| value.get(key))
+    });
+    parts.map(|value| format!("{value}\n")).collect()
+}
+
 /// Whether there is a value at a path.
 fn has(value: &Value, path: &[&str]) -> bool {
     let Some((first, rest)) = path.split_first() else {

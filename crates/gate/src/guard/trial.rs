@@ -130,7 +130,11 @@ impl OpenTrial {
         self.replace(path, &FileContent::Nothing)
     }
 
-    fn replace(&mut self, path: &str, put: &FileContent) -> Result<(), GuardError> {
+    /// Replaces a file with other content until the end of the trial.
+    ///
+    /// # Errors
+    /// As [`OpenTrial::substitute`].
+    pub fn replace(&mut self, path: &str, put: &FileContent) -> Result<(), GuardError> {
         let known = self.record.replaced().iter().position(|replaced| replaced.path == path);
         let at = match known {
             Some(at) => {

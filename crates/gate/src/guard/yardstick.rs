@@ -1,0 +1,485 @@
+//! The yardstick: what a run changed and the product is not made of. It is put back before the work is measured.
+//!
+//! The work is source of the product, data that lies with it, and its dependencies. All else may decide a result: golden
+//! files, scripts, configuration of any tool. No list names these; what the product is made of has to be recognised instead.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
+
+use ralph_core::event::{GuardedChange, GuardedChangeKind};
+use serde_json::Value;
+
+use super::{
+    GuardError, GuardedKind, Originals,
+    diff::UnifiedDiff,
+    project_dir::{FileContent, ProjectDir},
+    sections,
+    walk::walk,
+};
+
+/// Endings of files that products are made of.
+const SOURCE: [&str; 78] = [
+    "astro", "bat", "c", "cc", "cjs", "clj", "cljs", "cpp", "cr", "cs", "css", "cts", "cu", "cxx", "d", "dart", "elm",
+    "erb", "erl", "ex", "exs", "f90", "fs", "gleam", "go", "graphql", "groovy", "h", "hbs", "hh", "hpp", "hrl", "hs",
+    "htm", "html", "java", "jinja", "jinja2", "jl", "js", "jsx", "kt", "kts", "less", "lua", "m", "mjs", "ml", "mli",
+    "mm", "mts", "nim", "php", "pl", "pm", "proto", "ps1", "py", "pyi", "pyx", "r", "rb", "rs", "sass", "scala",
+    "scss", "sh", "sol", "sql", "svelte", "swift", "tera", "ts", "tsx", "vb", "vue", "wgsl", "zig",
+];
+/// Endings of files for people, which decide no result unless a test names them.
+const PROSE: [&str; 6] = ["md", "markdown", "rst", "adoc", "org", "png"];
+/// Most bytes of tests, or of source, that are searched for the names of files.
+const SEARCHED_BYTES: usize = 8 << 20;
+
+/// Why a changed file is part of the yardstick.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum YardstickKind {
+    /// A manifest in which only dependencies changed, or a lock file: work, unless the tests pass without it.
+    Dependencies,
+    /// A file of no product that was there before.
+    Changed,
+    /// A file of no product that is new.
+    New,
+    /// Source that a configuration or script of the tests names.
+    Named,
+    /// A new file of tests, beside older ones that have to pass without it.
+    Test,
+}
+
+/// A file of the yardstick, with its content when the run began.
+#[derive(Debug, Clone)]
+pub struct YardstickFile {
+    pub path: String,
+    pub kind: YardstickKind,
+    pub before: FileContent,
+    pub now: FileContent,
+}
+
+impl YardstickFile {
+    pub fn change(&self) -> GuardedChange {
+        GuardedChange {
+            path: self.path.as_str().into(),
+            kind: match (&self.before, &self.now) {
+                (FileContent::Nothing, _) => GuardedChangeKind::Added,
+                (_, FileContent::Nothing) => GuardedChangeKind::Deleted,
+                _ => GuardedChangeKind::Changed,
+            },
+            part: None,
+        }
+    }
+}
+
+/// Renders the changes of some files as a unified diff for people.
+pub fn yardstick_diff(files: &[YardstickFile]) -> String {
+    let mut diff = UnifiedDiff::default();
+    for file in files {
+        diff.add(&file.path, &file.before, Some(&file.now));
+    }
+    diff.into_text()
+}
+
+/// Returns the files of the yardstick among those that the run changed, each as it was `before`. Guarded files are not
+/// among them: a trial has their originals.
+///
+/// # Errors
+/// [`GuardError`] if the project or the store cannot be read.
+pub fn yardstick(
+    originals: &Originals,
+    project: &Path,
+    before: &[(String, FileContent)],
+) -> Result<Vec<YardstickFile>, GuardError> {
+    let project_dir = ProjectDir::open(project).map_err(GuardError::file(project))?;
+    let mut names = None;
+    let mut found = Vec::new();
+    if originals.test_files().next().is_some() {
+        for path in originals.new_tests(project)? {
+            if let Some(now) = project_dir.read(&path).unwrap_or(None) {
+                found.push(YardstickFile {
+                    path,
+                    kind: YardstickKind::Test,
+                    before: FileContent::Nothing,
+                    now,
+                });
+            }
+        }
+    }
+    for (path, before) in before {
+        let is_guarded = match originals.guard.kind_of_new(path) {
+            Some(GuardedKind::Test | GuardedKind::Named | GuardedKind::Config | GuardedKind::Shadow) => true,
+            Some(GuardedKind::Sections | GuardedKind::Rust) | None => false,
+        };
+        // What cannot be read could not be put back.
+        let Some(now) = project_dir.read(path).unwrap_or(None) else {
+            continue;
+        };
+        if is_guarded || now.is_like(before) || is_of_git(path) {
+            continue;
+        }
+        let names = match &names {
+            Some(names) => names,
+            None => names.insert(names_in(originals, project, &project_dir)?),
+        };
+        if let Some(kind) = kind(path, before, &now, names) {
+            found.push(YardstickFile {
+                path: path.clone(),
+                kind,
+                before: before.clone(),
+                now,
+            });
+        }
+    }
+    Ok(found)
+}
+
+fn names_in(originals: &Originals, project: &Path, project_dir: &ProjectDir) -> Result<Names, GuardError> {
+    let mut names = Names::default();
+    for entry in originals.index.entries.iter().filter(|entry| !entry.link) {
+        let text = String::from_utf8_lossy(&originals.bytes(entry)?).into_owned();
+        match entry.kind {
+            GuardedKind::Test => names.add_test(&text),
+            GuardedKind::Rust => {
+                let starts = ["#[cfg(test)]", "#[test]"].iter().filter_map(|start| text.find(start));
+                names.add_test(starts.min().map_or("", |start| &text[start..]));
+            }
+            GuardedKind::Config | GuardedKind::Named => names.configuration.push_str(&text),
+            GuardedKind::Sections => {
+                let parts = originals.guard.section_names(&entry.path);
+                names
+                    .configuration
+                    .push_str(&sections::text(&entry.path, &parts, &text));
+            }
+            GuardedKind::Shadow => {}
+        }
+    }
+    walk(
+        project,
+        |_| false,
+        |path, kind| {
+            let is_guarded = !matches!(originals.guard.kind(path), None | Some(GuardedKind::Rust));
+            let is_product = kind.is_file() && is_source(path) && !is_guarded;
+            if is_product && names.source.len() < SEARCHED_BYTES {
+                names.directories.insert(parent(path).to_owned());
+                if let Ok((_, bytes)) = project_dir.read_file(path) {
+                    names.source.push_str(&String::from_utf8_lossy(&bytes));
+                }
+            }
+            Ok(())
+        },
+    )?;
+    Ok(names)
+}
+
+/// Texts that name files.
+#[derive(Debug, Default)]
+struct Names {
+    tests: String,
+    configuration: String,
+    source: String,
+    /// The directories with source of the product.
+    directories: BTreeSet<String>,
+}
+
+impl Names {
+    fn add_test(&mut self, text: &str) {
+        if self.tests.len() < SEARCHED_BYTES {
+            self.tests.push_str(text);
+        }
+    }
+
+    /// Whether a file lies in a directory of source, or below one that is not the project itself.
+    fn lies_with_source(&self, path: &str) -> bool {
+        let mut directory = parent(path);
+        while !directory.is_empty() {
+            if self.directories.contains(directory) {
+                return true;
+            }
+            directory = parent(directory);
+        }
+        false
+    }
+}
+
+fn kind(path: &str, before: &FileContent, now: &FileContent, names: &Names) -> Option<YardstickKind> {
+    let is_new = *before == FileContent::Nothing;
+    let name = path.rsplit('/').next().unwrap_or(path);
+    if is_source(path) {
+        // What tests import is what they test.
+        let is_loaded = || is_named(&names.configuration, path) && !is_imported(&names.tests, path);
+        let configures = name.contains(".config.") || name.starts_with('.') || is_loaded();
+        return (!is_new && configures).then_some(YardstickKind::Named);
+    }
+    if is_lock(name) || has_only_dependencies(path, before, now) {
+        return Some(YardstickKind::Dependencies);
+    }
+    if is_new && is_named(&names.tests, path) {
+        // A test as it was waits for it.
+        return None;
+    }
+    let is_read = is_named(&names.source, path);
+    let is_apart = !is_read && !names.directories.contains(parent(path));
+    let is_of_tests = is_named(&names.tests, path) || is_snapshot(&names.tests, path, is_apart);
+    // A product without source is made of other files.
+    let has_no_source = names.directories.is_empty();
+    let is_of_product = is_read || has_no_source || names.lies_with_source(path) || ends_in(path, &PROSE);
+    if is_of_product && !is_of_tests {
+        return None;
+    }
+    Some(match is_new {
+        true => YardstickKind::New,
+        false => YardstickKind::Changed,
+    })
+}
+
+fn parent(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(parent, _)| parent)
+}
+
+fn ends_in(path: &str, endings: &[&str]) -> bool {
+    let ending = path.rsplit('/').next().and_then(|name| name.rsplit_once('.'));
+    ending.is_some_and(|(_, ending)| endings.contains(&ending.to_ascii_lowercase().as_str()))
+}
+
+fn is_source(path: &str) -> bool {
+    ends_in(path, &SOURCE)
+}
+
+/// Whether a file is for git or its hosts alone.
+fn is_of_git(path: &str) -> bool {
+    path.split('/').next().is_some_and(|first| first.starts_with(".git"))
+}
+
+/// Whether the name of a file is that of pinned dependencies: `Cargo.lock`, `package-lock.json`, `go.sum`.
+fn is_lock(name: &str) -> bool {
+    let mut words = name.split(['.', '-', '_']);
+    name == "go.sum" || words.any(|word| word.eq_ignore_ascii_case("lock") || word == "lockb")
+}
+
+/// Whether a text names a file: by its path, or by its name.
+fn is_named(text: &str, path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    text.match_indices(name).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + name.len()..].chars().next();
+        let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+        // A sentence may end with the name.
+        !before.is_some_and(is_part) && !after.is_some_and(|c| c != '.' && is_part(c))
+    })
+}
+
+/// Whether tests import a file of source: `require('../src/add')`, `from calc import add`, `use sums::add;`.
+fn is_imported(tests: &str, path: &str) -> bool {
+    let stem = Path::new(path)
+        .file_stem()
+        .and_then(|stem| stem.to_str())
+        .unwrap_or(path);
+    let is_import = |(at, _): (usize, &str)| {
+        let (before, after) = (&tests[..at], &tests[at + stem.len()..]);
+        let is_end = |c: char| !c.is_alphanumeric() && c != '_' && c != '-';
+        let begins = ["/", "::", "from ", "import ", "from .", "import .", "."];
+        after.starts_with(is_end) && begins.iter().any(|begin| before.ends_with(begin))
+    };
+    is_named(tests, path) || tests.match_indices(stem).any(is_import)
+}
+
+/// Whether a file is called like a test, or like a file of tests, as snapshots are: `crate__module__test_name.snap`,
+/// `add.test.js.snap`. One that lies `apart` from source may have a name that tests give it.
+fn is_snapshot(tests: &str, path: &str, is_apart: bool) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let Some((stem, _)) = name.rsplit_once('.') else {
+        return false;
+    };
+    let is_given = || {
+        ['"', '\'']
+            .iter()
+            .any(|quote| tests.contains(&format!("{quote}{stem}{quote}")))
+    };
+    let is_test = |(_, test): (&str, &str)| {
+        let mut words = tests.split(|c: char| !c.is_alphanumeric() && c != '_');
+        words.any(|word| word == test)
+    };
+    is_source(stem) || stem.rsplit_once("__").is_some_and(is_test) || is_apart && is_given()
+}
+
+/// Whether a manifest differs in dependencies of the product alone, each of them from a registry.
+fn has_only_dependencies(path: &str, before: &FileContent, now: &FileContent) -> bool {
+    let text = |content: &FileContent| match content {
+        FileContent::File { bytes, .. } => String::from_utf8(bytes.clone()).ok(),
+        FileContent::Nothing | FileContent::Link(_) => None,
+    };
+    let (Some(before), Some(now)) = (text(before), text(now)) else {
+        return false;
+    };
+    if path.rsplit('/').next() == Some("go.mod") {
+        let other = |text: &str| -> Vec<String> {
+            let lines = text.lines().map(str::trim);
+            let keeps = |line: &&str| line.starts_with("replace") || line.contains("=>") || line.starts_with("module");
+            lines.filter(keeps).map(str::to_owned).collect()
+        };
+        return other(&before) == other(&now);
+    }
+    let (Some(before), Some(now)) = (sections::values(path, &before), sections::values(path, &now)) else {
+        return false;
+    };
+    let (mut old, mut new) = (BTreeMap::new(), BTreeMap::new());
+    leaves(&before, String::new(), &mut old);
+    leaves(&now, String::new(), &mut new);
+    let mut changed = new
+        .iter()
+        .filter(|(key, value)| old.get(*key) != Some(value))
+        .chain(old.iter().filter(|(key, _)| !new.contains_key(*key)));
+    let is_dependency = |(key, value): (&String, &&Value)| {
+        let parts: Vec<&str> = key.split('\n').collect();
+        let table = parts.iter().rposition(|part| part.ends_with("ependencies"));
+        let is_of_product = table.is_some_and(|at| !parts[at].to_ascii_lowercase().contains("dev"));
+        let is_elsewhere = parts
+            .last()
+            .is_some_and(|last| matches!(*last, "path" | "git" | "url" | "registry"))
+            || value
+                .as_str()
+                .is_some_and(|value| value.contains(':') || value.contains('/'));
+        is_of_product && !is_elsewhere
+    };
+    changed.clone().next().is_some() && changed.all(is_dependency)
+}
+
+/// The values of a document that hold no others, by their keys.
+fn leaves<'v>(value: &'v Value, key: String, found: &mut BTreeMap<String, &'v Value>) {
+    match value {
+        Value::Object(map) => map
+            .iter()
+            .for_each(|(name, value)| leaves(value, format!("{key}\n{name}"), found)),
+        Value::Array(items) => items
+            .iter()
+            .for_each(|value| leaves(value, format!("{key}\n{value}"), found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            found.insert(key, value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(text: &str) -> FileContent {
+        FileContent::File {
+            bytes: text.as_bytes().to_vec(),
+            mode: 0o644,
+        }
+    }
+
+    #[test]
+    fn what_the_product_is_not_made_of_is_told_from_the_work() {
+        use YardstickKind::{Changed, Dependencies, Named, New};
+        let names = Names {
+            tests: "const { add } = require('../src/add'); read('golden/a.txt'); assert_snapshot!(\"total\"); fn prints_it() {}"
+                .to_owned(),
+            configuration: "setupFiles: ['./scripts/setup.js'], include: ['src/add.js'], sh ci/tests.sh\n".to_owned(),
+            source: "open('data/rates.csv')".to_owned(),
+            directories: ["src".to_owned(), String::new()].into(),
+        };
+        let (some, other, nothing) = (file("1"), file("2"), FileContent::Nothing);
+        for (path, is_new, expected) in [
+            ("src/add.js", false, None),
+            ("src/new.js", true, None),
+            ("scripts/setup.js", false, Some(Named)),
+            ("scripts/setup.js", true, None),
+            ("ci/tests.sh", false, Some(Named)),
+            ("eslint.config.mjs", false, Some(Named)),
+            ("deploy.sh", false, None),
+            ("golden/a.txt", false, Some(Changed)),
+            ("golden/b.txt", false, Some(Changed)),
+            ("golden/a.txt", true, None),
+            ("golden/b.txt", true, Some(New)),
+            ("src/snapshots/total.snap", false, Some(Changed)),
+            ("src/snapshots/x__prints_it.snap", false, Some(Changed)),
+            ("src/__snapshots__/add.test.js.snap", true, Some(New)),
+            ("src/locale/de.po", false, None),
+            ("src/table.bin", true, None),
+            ("data/rates.csv", false, None),
+            ("data/rates.csv", true, None),
+            ("mypy.ini", true, Some(New)),
+            (".c8rc.json", false, Some(Changed)),
+            ("Makefile", false, Some(Changed)),
+            ("Cargo.lock", false, Some(Dependencies)),
+            ("package-lock.json", true, Some(Dependencies)),
+            ("uv.lock", false, Some(Dependencies)),
+            ("go.sum", false, Some(Dependencies)),
+            ("README.md", false, None),
+        ] {
+            let before = if is_new { &nothing } else { &some };
+            assert_eq!(kind(path, before, &other, &names), expected, "{path} {is_new}");
+        }
+    }
+
+    #[test]
+    fn other_dependencies_of_the_product_are_work_and_those_of_tests_are_not() {
+        for (path, before, now, is_work) in [
+            (
+                "package.json",
+                r#"{"dependencies": {"a": "1"}}"#,
+                r#"{"dependencies": {"a": "2", "b": "1"}}"#,
+                true,
+            ),
+            (
+                "package.json",
+                r#"{"devDependencies": {"a": "1"}}"#,
+                r#"{"devDependencies": {"a": "2"}}"#,
+                false,
+            ),
+            (
+                "package.json",
+                r#"{"dependencies": {"a": "1"}}"#,
+                r#"{"dependencies": {"a": "file:soft"}}"#,
+                false,
+            ),
+            ("package.json", r#"{"version": "1"}"#, r#"{"version": "2"}"#, false),
+            (
+                "Cargo.toml",
+                "[dependencies]\na = \"1\"",
+                "[dependencies]\na = { version = \"1\", features = [\"b\"] }",
+                true,
+            ),
+            (
+                "Cargo.toml",
+                "[dependencies]\na = \"1\"",
+                "[dependencies]\na = { path = \"soft\" }",
+                false,
+            ),
+            (
+                "Cargo.toml",
+                "[dev-dependencies]\na = \"1\"",
+                "[dev-dependencies]\na = { path = \"soft\" }",
+                false,
+            ),
+            (
+                "Cargo.toml",
+                "[lints.clippy]\nall = \"deny\"",
+                "[lints.clippy]\nall = \"allow\"",
+                false,
+            ),
+            (
+                "pyproject.toml",
+                "[project]\ndependencies = [\"a\"]",
+                "[project]\ndependencies = [\"a\", \"b>=2\"]",
+                true,
+            ),
+            (
+                "pyproject.toml",
+                "[tool.mypy]\nstrict = true",
+                "[tool.mypy]\nignore_errors = true",
+                false,
+            ),
+            ("go.mod", "module a\n", "module a\nrequire b v1\n", true),
+            ("go.mod", "module a\n", "module a\nreplace b => ./soft\n", false),
+            ("setup.cfg", "[a]\nb = 1", "[a]\nb = 2", false),
+        ] {
+            assert_eq!(
+                has_only_dependencies(path, &file(before), &file(now)),
+                is_work,
+                "{path}: {now}"
+            );
+        }
+    }
+}
