@@ -15,6 +15,13 @@ pub(crate) fn goals_changed() -> Notice {
     )
 }
 
+pub(crate) fn tests_merged((goal, now, before): (&str, u32, u32)) -> Notice {
+    Notice::info(
+        "tests-merged",
+        format!("goal `{goal}` ran {now} tests, {before} before; all tests as they were pass"),
+    )
+}
+
 pub(crate) fn starts_paused() -> Notice {
     Notice::warning(
         "starts-paused",

@@ -272,7 +272,7 @@ fn test_reasons(state: &LoopState) -> Vec<Missing> {
         .goals
         .iter()
         .filter(|goal| goal.passed)
-        .filter_map(|goal| count_reason(state, goal).filter(|_| !only_adds_skipped(state, goal)))
+        .filter_map(|goal| count_reason(state, goal).filter(|_| !originals_run_as_before(state, goal)))
         .collect();
     if let Some(trial) = &look.trial {
         let changes = &trial.changes;
@@ -332,21 +332,31 @@ fn runs_originals(state: &LoopState, goal: &GoalResult) -> bool {
     goal.doubt.is_none() && !shows_none && (!was_counted || count_reason(state, goal).is_none())
 }
 
-/// Whether a goal skips more tests than before only because tests were added: the original tests alone run as before.
-fn only_adds_skipped(state: &LoopState, goal: &GoalResult) -> bool {
+/// Whether the original tests of a goal were tried and run as before: what else it counts is no loss. Tests may be merged, or
+/// added to be skipped.
+fn originals_run_as_before(state: &LoopState, goal: &GoalResult) -> bool {
     let Some(trial) = &state.view.iterations.latest_assessment().trial else {
         return false;
     };
     let known = state.view.goals.iter().find(|known| known.name == goal.name);
     let before = known.and_then(|known| known.baseline.as_ref());
-    let runs_as_many = goal
-        .tests
-        .as_ref()
-        .zip(before)
-        .is_some_and(|(now, before)| now.ran() >= before.ran());
+    // As many tests with some that are skipped beside them, or fewer and none skipped: both together are a test that is lost.
+    let is_one_of_both = goal.tests.as_ref().zip(before).is_some_and(|(now, before)| {
+        now.ran() > 0 && (now.ran() >= before.ran() || now.unmeasured() <= before.unmeasured())
+    });
     let tried = trial.results.iter().find(|tried| tried.name == goal.name);
     let is_as_before = tried.is_some_and(|tried| tried.passed && runs_originals(state, tried));
-    runs_as_many && is_as_before && trial.problem.is_none() && goal.doubt.is_none() && goal.newly_skipped.is_empty()
+    is_one_of_both && is_as_before && trial.problem.is_none() && goal.doubt.is_none() && goal.newly_skipped.is_empty()
+}
+
+/// The goals that ran fewer tests than before although those as they were pass, with both numbers: now and before.
+pub(super) fn merged_tests(state: &LoopState) -> Vec<(&str, u32, u32)> {
+    let goals = state.view.iterations.latest_assessment().goals.iter();
+    let fewer = goals.filter_map(|goal| match count_reason(state, goal)? {
+        Missing::FewerTests { before, now, .. } => Some((&*goal.name, now?.ran(), before.ran())),
+        _ => None,
+    });
+    fewer.filter(|(_, now, before)| now < before).collect()
 }
 
 /// The reasons to refuse a claim because tests detect no mutants, or detect what changes nothing.

@@ -239,7 +239,7 @@ fn tests_that_are_fewer_or_not_measured_refuse_a_claim() {
 }
 
 #[test]
-fn tests_that_are_skipped_are_no_loss_if_the_original_ones_alone_run_as_before() {
+fn tests_that_are_skipped_or_merged_are_no_loss_if_the_original_ones_alone_run_as_before() {
     let with = |now: GoalResult, alone: GoalResult| Verification {
         trial: Some(Trial {
             changes: Vec::new().into(),
@@ -250,6 +250,8 @@ fn tests_that_are_skipped_are_no_loss_if_the_original_ones_alone_run_as_before()
     let originals = || goal(true, counts(20, 0));
     let skips = || goal(true, counts(20, 1));
     assert_eq!(judged(with(skips(), originals())), Ok(Proof::Tests));
+    // Two tests that were made one.
+    assert_eq!(judged(with(goal(true, counts(19, 0)), originals())), Ok(Proof::Tests));
     let named = GoalResult {
         newly_skipped: ["add".into()].into_iter().collect(),
         ..skips()

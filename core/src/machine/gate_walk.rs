@@ -6,8 +6,8 @@ use std::collections::{BTreeSet, HashSet, VecDeque};
 use crate::{
     event::{
         AgentCall, AgentSignal, Answer, AnswerPlace, ConfirmedBy, Event, Exit, GateEvent, Limits, MutantOutcome,
-        MutantTarget, Proof, RequestedBy, Settings, StopReason, StopRequest, TestsChange, Trial, TriedMutant,
-        UserCommand,
+        MutantTarget, Proof, RequestedBy, Settings, StopReason, StopRequest, TestCounts, TestsChange, Trial,
+        TriedMutant, UserCommand,
     },
     run::Phase,
 };
@@ -204,7 +204,10 @@ fn proves(state: &LoopState) -> bool {
     let notices = count(MutantTarget::Test, MutantOutcome::Missed) < 3
         && count(MutantTarget::WorkTest, MutantOutcome::Missed) < 2
         && count(MutantTarget::Comment, MutantOutcome::Noticed) == 0;
-    look.goals.iter().all(|goal| goal.passed) && ran > 0 && ran >= before && is_tried && notices
+    let tried = look.trial.iter().flat_map(|trial| &trial.results);
+    let originals: u32 = tried.map(|goal| goal.tests.as_ref().map_or(0, TestCounts::ran)).sum();
+    let runs_as_many = ran >= before || originals >= before;
+    look.goals.iter().all(|goal| goal.passed) && ran > 0 && runs_as_many && is_tried && notices
 }
 
 fn check(before: &LoopState, input: &Input, step: &Step) {

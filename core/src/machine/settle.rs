@@ -336,6 +336,11 @@ fn conclude(decision: &mut StepDecision, now_ms: u64, iteration: u32, outcome: &
                 confidence,
                 parts: parts.into(),
             }));
+            let merged: Vec<_> = gate::merged_tests(&decision.state)
+                .into_iter()
+                .map(notices::tests_merged)
+                .collect();
+            merged.into_iter().for_each(|notice| decision.notice(notice));
             let Some(message) = undelivered(&decision.state) else {
                 return done(decision, now_ms, outcome, proof);
             };

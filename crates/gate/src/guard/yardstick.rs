@@ -29,13 +29,33 @@ const SOURCE: [&str; 78] = [
 ];
 /// Endings of files for people, which decide no result unless a test names them.
 const PROSE: [&str; 6] = ["md", "markdown", "rst", "adoc", "org", "png"];
+/// Tables and keys of manifests that describe the product itself.
+const OF_PRODUCT: [&str; 17] = [
+    "bin",
+    "browser",
+    "description",
+    "engines",
+    "exports",
+    "features",
+    "files",
+    "lib",
+    "main",
+    "module",
+    "name",
+    "package",
+    "project",
+    "type",
+    "types",
+    "typings",
+    "version",
+];
 /// Most bytes of tests, or of source, that are searched for the names of files.
 const SEARCHED_BYTES: usize = 8 << 20;
 
 /// Why a changed file is part of the yardstick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum YardstickKind {
-    /// A manifest in which only dependencies changed, or a lock file: work, unless the tests pass without it.
+    /// A manifest in which only the product's own part changed, or a lock file: work, unless the tests pass without it.
     Dependencies,
     /// A file of no product that was there before.
     Changed,
@@ -209,7 +229,7 @@ fn kind(path: &str, before: &FileContent, now: &FileContent, names: &Names) -> O
         let configures = name.contains(".config.") || name.starts_with('.') || is_loaded();
         return (!is_new && configures).then_some(YardstickKind::Named);
     }
-    if is_lock(name) || has_only_dependencies(path, before, now) {
+    if is_lock(name) || describes_product(path, before, now) {
         return Some(YardstickKind::Dependencies);
     }
     if is_new && is_named(&names.tests, path) {
@@ -301,8 +321,8 @@ fn is_snapshot(tests: &str, path: &str, is_apart: bool) -> bool {
     is_source(stem) || stem.rsplit_once("__").is_some_and(is_test) || is_apart && is_given()
 }
 
-/// Whether a manifest differs in dependencies of the product alone, each of them from a registry.
-fn has_only_dependencies(path: &str, before: &FileContent, now: &FileContent) -> bool {
+/// Whether a manifest differs only in what describes the product, and in its dependencies from a registry.
+fn describes_product(path: &str, before: &FileContent, now: &FileContent) -> bool {
     let text = |content: &FileContent| match content {
         FileContent::File { bytes, .. } => String::from_utf8(bytes.clone()).ok(),
         FileContent::Nothing | FileContent::Link(_) => None,
@@ -328,8 +348,11 @@ fn has_only_dependencies(path: &str, before: &FileContent, now: &FileContent) ->
         .iter()
         .filter(|(key, value)| old.get(*key) != Some(value))
         .chain(old.iter().filter(|(key, _)| !new.contains_key(*key)));
-    let is_dependency = |(key, value): (&String, &&Value)| {
-        let parts: Vec<&str> = key.split('\n').collect();
+    let is_of_work = |(key, value): (&String, &&Value)| {
+        let parts: Vec<&str> = key.split('\n').filter(|part| !part.is_empty()).collect();
+        if parts.first().is_some_and(|table| OF_PRODUCT.contains(table)) && !key.contains("ependencies") {
+            return true;
+        }
         let table = parts.iter().rposition(|part| part.ends_with("ependencies"));
         let is_of_product = table.is_some_and(|at| !parts[at].to_ascii_lowercase().contains("dev"));
         let is_elsewhere = parts
@@ -340,7 +363,7 @@ fn has_only_dependencies(path: &str, before: &FileContent, now: &FileContent) ->
                 .is_some_and(|value| value.contains(':') || value.contains('/'));
         is_of_product && !is_elsewhere
     };
-    changed.clone().next().is_some() && changed.all(is_dependency)
+    changed.clone().next().is_some() && changed.all(is_of_work)
 }
 
 /// The values of a document that hold no others, by their keys.
@@ -434,7 +457,19 @@ mod tests {
                 r#"{"dependencies": {"a": "file:soft"}}"#,
                 false,
             ),
-            ("package.json", r#"{"version": "1"}"#, r#"{"version": "2"}"#, false),
+            ("package.json", r#"{"version": "1"}"#, r#"{"version": "2"}"#, true),
+            (
+                "package.json",
+                r#"{"scripts": {"test": "a"}}"#,
+                r#"{"scripts": {"test": "b"}}"#,
+                false,
+            ),
+            (
+                "Cargo.toml",
+                "[package]\nedition = \"2018\"",
+                "[package]\nedition = \"2021\"",
+                true,
+            ),
             (
                 "Cargo.toml",
                 "[dependencies]\na = \"1\"",
@@ -476,7 +511,7 @@ mod tests {
             ("setup.cfg", "[a]\nb = 1", "[a]\nb = 2", false),
         ] {
             assert_eq!(
-                has_only_dependencies(path, &file(before), &file(now)),
+                describes_product(path, &file(before), &file(now)),
                 is_work,
                 "{path}: {now}"
             );
