@@ -48,15 +48,14 @@ use ralph_system::{
     paths::create_anew,
     proc::{Size, Starter, Supervisor},
 };
-use ralph_text::{console, with_causes};
+use ralph_text::with_causes;
 use ralph_ui::tui;
 use tracing::{Instrument, info, info_span};
 
 use crate::{
-    config::{CommitWhen, Config, Loaded},
-    error::{Failure, FailureKind},
+    config::{CommitWhen, Loaded},
+    error::Failure,
     host::{DetachedFrom, ProcessSignals},
-    telemetry::{Exporter, TelemetryTarget},
     ui::{
         Presentation,
         attached::signalling,
@@ -138,7 +137,6 @@ fn logged_run(
     );
     signals::survive_file_size_limit();
     let prepared = prepare(place, loaded, presentation.screen.is_some(), supervisor)?;
-    let telemetry = telemetry_target(place, &loaded.config)?;
     supervisor.become_subreaper();
     let listening = listening(&place.paths, &loaded.config)?;
     let plan = (&*prepared.settings.plan, prepared.settings.section.as_deref());
@@ -255,10 +253,8 @@ fn logged_run(
     let runtime = runtime()?;
     // Restores the terminal on every path out of this function.
     let guard = tui::terminal::TerminalGuard;
-    let exporter = telemetry.and_then(|target| {
-        let tell = prepared.tell;
-        Exporter::start(target, &hub, &files, move |notice| _ = tell.try_send(notice)) // the channel has room
-    });
+    #[cfg(feature = "telemetry")]
+    let exporter = prepared.telemetry.and_then(|telemetry| telemetry.start(&hub, &files));
     let driver = Driver::new(open, config, hub.clone());
     let ui = front_end.start(&hub, driver.handle());
     // On a screen, agents have the size of the pane that shows them.
@@ -269,11 +265,9 @@ fn logged_run(
     let drive = ProcessSignals::drive(driver, &place.paths, measure, shown, listening, behind);
     let result = runtime.block_on(drive.instrument(run));
     runtime.block_on(ui.wait());
-    let untold = exporter.and_then(Exporter::wait);
     drop(guard);
-    if let Some(untold) = untold {
-        console::complain(&format!("warning: {untold}"));
-    }
+    #[cfg(feature = "telemetry")]
+    exporter.into_iter().for_each(crate::telemetry::Exporter::finish);
     if presentation.screen.is_some() && starter.is_none() {
         summary::print(&files, presentation.style);
     }
@@ -281,18 +275,4 @@ fn logged_run(
     supervisor.end_orphans();
     drop(confiner);
     concluded(result, &files.log(), presentation)
-}
-
-/// Returns where the telemetry of the run goes.
-fn telemetry_target(place: &ProjectPlace, config: &Config) -> Result<Option<TelemetryTarget>, Failure> {
-    let Some(otel) = &config.otel else { return Ok(None) };
-    let target = TelemetryTarget::read(otel, &place.project);
-    match target.is_in(&place.project) {
-        false => Ok(Some(target)),
-        true => Err(Failure::new(
-            FailureKind::Configuration,
-            format!("`otel`: {otel} lies in the project, which would change with every span"),
-        )
-        .hint("name a file elsewhere, such as \"~/ralph-spans.jsonl\"")),
-    }
 }

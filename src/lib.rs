@@ -9,6 +9,7 @@
 
 #![deny(unreachable_pub)]
 
+#[cfg(feature = "acp-server")]
 mod acp;
 mod app;
 mod begin;
@@ -21,5 +22,6 @@ mod host;
 mod runners;
 #[cfg(test)]
 mod spoilt_files;
+#[cfg(feature = "telemetry")]
 mod telemetry;
 pub mod ui;

@@ -22,7 +22,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("demo", &[]),
     ("host", &[]),
     ("runners", &[]),
-    ("telemetry", &[]),
+    ("telemetry", &["error"]),
     ("ui/headless", &["config"]),
     ("ui/live", &[]),
     ("ui/terminal", &["ui/headless"]),

@@ -1,5 +1,9 @@
 //! The integration tests, in one binary: all tests that need real processes.
 
+// Without a leaf, what only its tests use.
+#![cfg_attr(not(feature = "full"), allow(dead_code, unused_imports))]
+
+#[cfg(feature = "acp-server")]
 mod acp;
 mod adapters_check;
 mod agent_tools;
@@ -66,6 +70,7 @@ mod static_binary;
 mod status_schema;
 mod task_checks;
 mod task_order;
+#[cfg(feature = "telemetry")]
 mod telemetry;
 mod test_gate;
 mod trust;

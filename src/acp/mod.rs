@@ -29,7 +29,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::ui::headless::moment;
+use crate::ui::headless::text::moment;
 
 pub(crate) use follow::RunStarter;
 use follow::{CommandLine, RunNews, SessionNews, ask};

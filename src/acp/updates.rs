@@ -10,7 +10,7 @@ use ralph_ui::report::{OutputStyle, RunReport, write_head};
 use ralph_words::narrate;
 use serde_json::{Value, json};
 
-use crate::ui::headless::code_and_sign;
+use crate::ui::headless::text::code_and_sign;
 
 /// A run as its session has shown it.
 #[derive(Debug, Default)]

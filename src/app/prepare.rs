@@ -75,8 +75,8 @@ pub(super) struct PreparedRun {
     pub(super) confined: AgentConfinement,
     /// Notices to record while the run is in progress.
     pub(super) received_notices: mpsc::Receiver<Notice>,
-    /// Sends such notices.
-    pub(super) tell: mpsc::Sender<Notice>,
+    #[cfg(feature = "telemetry")]
+    pub(super) telemetry: Option<crate::telemetry::RunTelemetry>,
     /// Whether agents get ralph's own tools.
     pub(super) has_tools: bool,
     /// The language servers that are installed.
@@ -232,10 +232,11 @@ pub(super) fn prepare(
         denial_scanner,
         confined,
         received_notices,
-        tell,
         has_tools,
         languages,
         notices,
+        #[cfg(feature = "telemetry")]
+        telemetry: crate::telemetry::RunTelemetry::configured(config.otel.as_deref(), &place.project, tell)?,
     })
 }
 

@@ -1,6 +1,8 @@
 //! `ralph acp`: serves an editor over stdin and stdout.
 
-use std::{ffi::OsString, io};
+mod args;
+
+use std::io;
 
 use ralph_system::proc::Supervisor;
 use ralph_tools::json_rpc;
@@ -11,15 +13,17 @@ use crate::{
     error::{Failure, FailureKind},
 };
 
+pub(super) use args::AcpArgs;
+
 use super::args::Args;
 
-/// Serves the editor until it closes stdin. `options` are those of `ralph` for each run.
-pub(super) fn run(args: &Args, options: &[OsString], supervisor: &Supervisor) -> Result<u8, Failure> {
+/// Serves the editor until it closes stdin.
+pub(super) fn run(args: &Args, wish: &AcpArgs, supervisor: &Supervisor) -> Result<u8, Failure> {
     let failed = |error: io::Error| Failure::new(FailureKind::Failed, format!("cannot serve an editor: {error}"));
     let state_dir = args.state_dir.clone();
     let starter = RunStarter {
         supervisor: supervisor.clone(),
-        options: options.to_vec(),
+        options: wish.options.clone(),
         state_dir: state_dir.clone(),
     };
     let lines = json_rpc::read(io::stdin(), LINE_CAP_BYTES).map_err(failed)?;

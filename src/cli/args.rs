@@ -421,6 +421,7 @@ pub(super) enum CliCommand {
         format: ReportFormatArg,
         /// Instead of a report, send the spans and metrics of the run to this OpenTelemetry collector, or append them to
         /// this file
+        #[cfg(feature = "telemetry")]
         #[arg(long, value_name = "URL|FILE", conflicts_with = "report-format")]
         otel: Option<String>,
     },
@@ -539,12 +540,8 @@ pub(super) enum CliCommand {
         without: Vec<String>,
     },
     /// Serve an editor that speaks the Agent Client Protocol: its prompts start runs
-    #[command(after_help = ACP_EXAMPLES)]
-    Acp {
-        /// Options of `ralph` for each run
-        #[arg(value_name = "OPTION", trailing_var_arg = true, allow_hyphen_values = true)]
-        options: Vec<OsString>,
-    },
+    #[cfg(feature = "acp-server")]
+    Acp(super::acp::AcpArgs),
     /// Send one notification by the setting `notify`, and say what was done
     Notify,
     /// Print completions for your shell
@@ -701,14 +698,6 @@ pub(super) enum SandboxCommand {
         command: Vec<OsString>,
     },
 }
-
-const ACP_EXAMPLES: &str = "\
-Examples:
-    ralph acp                        the command that an editor starts
-    ralph acp -a codex -n 20         its runs use codex, 20 iterations at most
-
-A prompt is a task. A prompt that is only a file of the project, or `/plan PLAN.md`, is a plan;
-`/continue` continues the last run.";
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Examples:

@@ -1,5 +1,6 @@
 //! The command line.
 
+#[cfg(feature = "acp-server")]
 mod acp;
 mod adapters;
 mod adapters_add;
@@ -21,6 +22,8 @@ mod diff;
 mod doctor;
 mod engines;
 mod exit_codes;
+#[cfg(feature = "telemetry")]
+mod export;
 mod goals;
 mod help;
 mod import;
@@ -236,11 +239,12 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
             command,
         }) => plan::run(args, plan.as_deref(), (*next, *json), command.as_ref(), supervisor),
         Some(CliCommand::Permissions { json, command }) => permissions::run(args, *json, command.as_ref()),
+        #[cfg(feature = "telemetry")]
         Some(CliCommand::Report {
             run,
             otel: Some(target),
             ..
-        }) => report::export(args, run.as_deref(), target),
+        }) => export::run(args, run.as_deref(), target),
         Some(CliCommand::Report { run, format, .. }) => report::run(args, run.as_deref(), *format, supervisor),
         Some(CliCommand::Runs { all }) => report::runs(args, *all),
         Some(CliCommand::Diff { n, since, stat, run }) => {
@@ -265,7 +269,8 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
             read_only, web, revoke, ..
         }) => token::run(args, *read_only, *web, *revoke),
         Some(CliCommand::Mcp { socket, run, without }) => mcp::run(args, socket.as_deref(), run.as_deref(), without),
-        Some(CliCommand::Acp { options }) => acp::run(args, options, supervisor),
+        #[cfg(feature = "acp-server")]
+        Some(CliCommand::Acp(wish)) => acp::run(args, wish, supervisor),
         Some(CliCommand::Engines { id }) => engines::run(args, id.as_deref()),
         Some(CliCommand::Take(take)) => take::run(args, take, given, supervisor),
         Some(CliCommand::Many(many)) => many::run(args, many, given, supervisor),

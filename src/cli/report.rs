@@ -7,12 +7,11 @@ use ralph_review::{Projects, ReportFormat, RunCache, RunEntry, RunStanding, date
 use ralph_system::proc::Supervisor;
 use ralph_text::console::{self, print, print_coloured, print_json};
 use ralph_ui::report;
-use ralph_words::{counted, short_duration};
+use ralph_words::short_duration;
 
 use crate::{
     app::ProjectPlace,
     error::{Failure, FailureKind},
-    telemetry::{TelemetryTarget, write_run},
     ui::{Presentation, headless::OutputFormat},
 };
 
@@ -43,18 +42,6 @@ pub(super) fn run(
         ReportFormatArg::Markdown => print(&written(&report, ReportFormat::Markdown)),
         ReportFormatArg::Json => print_json(&written(&report, ReportFormat::Json)),
     }
-    Ok(0)
-}
-
-/// Sends the telemetry of a run to a collector or a file.
-pub(super) fn export(args: &Args, run: Option<&str>, target: &str) -> Result<u8, Failure> {
-    let place = place(args)?;
-    let run = which_run(&place.paths, run)?;
-    // A relative file is the user's: as for every command line, below the present directory.
-    let here = std::env::current_dir().unwrap_or_else(|_| place.project.clone());
-    let spans = write_run(&place.paths.run(&run), &TelemetryTarget::read(target, &here))
-        .map_err(|error| Failure::of(FailureKind::Failed, &error))?;
-    print(&format!("run {run}: {} to {target}\n", counted(spans as u64, "span")));
     Ok(0)
 }
 

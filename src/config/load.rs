@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::{
     env, file,
+    left_out::without_effect,
     permissions::{add_rules, hidden_rules},
     sandbox::not_by_project,
     settings::Config,
@@ -65,6 +66,7 @@ pub fn load(sources: &SettingSources) -> Result<Loaded, Mistakes> {
         }
     };
     config.adapters = adapters;
+    notices.extend(without_effect(&merged));
     if mistakes.is_empty() {
         // Not checked if a layer has mistakes: the missing value may be the other half.
         mistakes.extend(backoff_in_order(&config, &merged));

@@ -11,6 +11,7 @@ mod file;
 mod goals;
 mod keys;
 mod languages;
+mod left_out;
 pub(crate) mod listen;
 mod load;
 mod mcp;

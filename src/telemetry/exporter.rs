@@ -24,15 +24,19 @@ use ralph_system::{
     files,
     paths::{RunPaths, replace_file},
 };
-use ralph_text::with_causes;
+use ralph_text::{console, with_causes};
 use reqwest::{Client, redirect::Policy};
 use serde_json::Value;
-use tokio::runtime::{Builder, Runtime};
+use tokio::{
+    runtime::{Builder, Runtime},
+    sync::mpsc::Sender,
+};
 
 use super::{
     otlp::{Attributes, metrics, traces},
     spans::SpanFold,
 };
+use crate::error::{Failure, FailureKind};
 use ralph_driver::hub::{Hub, StreamMode};
 
 /// How long spans are collected for one request.
@@ -111,6 +115,45 @@ impl UnsentSpans {
     }
 }
 
+/// The telemetry that the settings of a run ask for.
+pub(crate) struct RunTelemetry {
+    target: TelemetryTarget,
+    /// Takes at most one notice.
+    tell: Sender<Notice>,
+}
+
+impl RunTelemetry {
+    /// Returns the telemetry for the setting `otel`, if it is set.
+    ///
+    /// # Errors
+    /// A [`Failure`] if the file lies in the project.
+    pub(crate) fn configured(
+        otel: Option<&str>,
+        project: &Path,
+        tell: Sender<Notice>,
+    ) -> Result<Option<RunTelemetry>, Failure> {
+        let Some(otel) = otel else { return Ok(None) };
+        let target = TelemetryTarget::read(otel, project);
+        match target.is_in(project) {
+            false => Ok(Some(RunTelemetry { target, tell })),
+            true => Err(Failure::new(
+                FailureKind::Configuration,
+                format!("`otel`: {otel} lies in the project, which would change with every span"),
+            )
+            .hint("name a file elsewhere, such as \"~/ralph-spans.jsonl\"")),
+        }
+    }
+
+    /// Follows the records of `hub`. What an earlier process has sent is not sent again.
+    pub(crate) fn start(self, hub: &Hub, files: &RunPaths) -> Option<Exporter> {
+        let (hub, position) = (hub.clone(), files.telemetry());
+        let (ends, over) = mpsc::channel();
+        let thread = thread::Builder::new().name("telemetry".to_owned());
+        let started = thread.spawn(move || follow(&self, &hub, &position, &ends));
+        started.ok().map(|_| Exporter { over })
+    }
+}
+
 /// The export of a run that goes on.
 pub(crate) struct Exporter {
     /// Gets a failure that came after the end of the run. Closed when everything was sent or given up.
@@ -118,30 +161,19 @@ pub(crate) struct Exporter {
 }
 
 impl Exporter {
-    /// Follows the records of `hub`. What an earlier process has sent is not sent again. `tell` is called at most once.
-    pub(crate) fn start(
-        target: TelemetryTarget,
-        hub: &Hub,
-        files: &RunPaths,
-        tell: impl Fn(Notice) + Send + 'static,
-    ) -> Option<Exporter> {
-        let (hub, position) = (hub.clone(), files.telemetry());
-        let (ends, over) = mpsc::channel();
-        let thread = thread::Builder::new().name("telemetry".to_owned());
-        let started = thread.spawn(move || follow(&target, &hub, &position, tell, &ends));
-        started.ok().map(|_| Exporter { over })
-    }
-
-    /// Waits for the last spans, for a short time. Returns a failure that the run could not record any more.
-    pub(crate) fn wait(self) -> Option<String> {
-        self.over.recv_timeout(LAST_WORDS).ok() // a collector that does not answer is left behind
+    /// Waits for the last spans, for a short time. Prints a failure that the run could not record any more.
+    pub(crate) fn finish(self) {
+        // A collector that does not answer is left behind.
+        if let Ok(why) = self.over.recv_timeout(LAST_WORDS) {
+            console::complain(&format!("warning: {why}"));
+        }
     }
 }
 
-fn follow(target: &TelemetryTarget, hub: &Hub, position: &Path, tell: impl Fn(Notice), ends: &mpsc::Sender<String>) {
+fn follow(telemetry: &RunTelemetry, hub: &Hub, position: &Path, ends: &mpsc::Sender<String>) {
     let sent = files::read_text(position, POSITION_CAP_BYTES).ok();
     let sent: Option<u64> = sent.and_then(|text| text.trim().parse().ok());
-    let mut sender = Sender::new(target);
+    let mut sender = RequestSender::new(&telemetry.target);
     let mut subscription = hub.follow(0, StreamMode::NoOutput);
     let (mut fold, mut waiting) = (SpanFold::default(), UnsentSpans::default());
     let mut failed_until: Option<Instant> = None;
@@ -180,11 +212,12 @@ fn follow(target: &TelemetryTarget, hub: &Hub, position: &Path, tell: impl Fn(No
                     failed_until = Some(Instant::now() + PAUSE);
                     if !is_told {
                         is_told = true;
-                        let target = target.shown();
+                        let target = telemetry.target.shown();
                         let why = format!("OpenTelemetry gets nothing of this run at {target}: {why}.");
                         match is_over {
-                            true => _ = ends.send(why), // nobody waits any longer
-                            false => tell(Notice::warning("telemetry-not-sent", why)),
+                            // The end of the run may wait no longer; the channel for notices has room.
+                            true => _ = ends.send(why),
+                            false => _ = telemetry.tell.try_send(Notice::warning("telemetry-not-sent", why)),
                         }
                     }
                 }
@@ -197,13 +230,13 @@ fn follow(target: &TelemetryTarget, hub: &Hub, position: &Path, tell: impl Fn(No
 }
 
 /// Sends requests to a target.
-struct Sender<'a> {
+struct RequestSender<'a> {
     target: &'a TelemetryTarget,
     /// The collector's client, or the reason why there is none; `None` before the first request.
     client: Option<Result<(Runtime, Client), String>>,
 }
 
-impl<'a> Sender<'a> {
+impl<'a> RequestSender<'a> {
     fn new(target: &'a TelemetryTarget) -> Self {
         Self { target, client: None }
     }
@@ -285,10 +318,12 @@ pub(crate) fn write_run(files: &RunPaths, target: &TelemetryTarget) -> Result<us
         all.metrics.extend(told.metrics);
     })?;
     all.resource = fold.resource();
-    Sender::new(target).send(&all).map_err(|why| WriteError::Target {
-        target: target.shown(),
-        why,
-    })?;
+    RequestSender::new(target)
+        .send(&all)
+        .map_err(|why| WriteError::Target {
+            target: target.shown(),
+            why,
+        })?;
     Ok(all.spans.len())
 }
 

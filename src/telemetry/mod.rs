@@ -7,4 +7,4 @@ mod exporter;
 mod otlp;
 mod spans;
 
-pub(crate) use exporter::{Exporter, TelemetryTarget, write_run};
+pub(crate) use exporter::{Exporter, RunTelemetry, TelemetryTarget, write_run};

@@ -3,7 +3,7 @@
 //! Agent output never reaches the terminal raw: it passes through `text::PlainText`, which keeps colours at most.
 //! Callers pass a writer from `ralph_text::OutputFilter`.
 
-mod text;
+pub(crate) mod text;
 
 use std::io::{self, Write};
 
@@ -12,7 +12,7 @@ use ralph_text::signs::AsciiSigns;
 
 pub use ralph_ui::report::OutputStyle;
 pub use text::{Pace, TextPrinter};
-pub(crate) use text::{code_and_sign, dated_line, limits_in_words, moment};
+pub(crate) use text::{dated_line, limits_in_words};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OutputFormat {

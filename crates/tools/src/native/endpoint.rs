@@ -92,8 +92,7 @@ pub(super) enum OptionsError {
     #[error("{variable}: `{value}` is not a server address; expected something like http://127.0.0.1:11434/v1")]
     AddressInvalid { variable: &'static str, value: String },
     #[error(
-        "{base}: this ralph was built without TLS and reaches only addresses with http://; install it without \
-         `--no-default-features`"
+        "{base}: this ralph was built without TLS and reaches only addresses with http://; install it with the feature `tls`"
     )]
     TlsMissing { base: String },
     #[error("{variable}: `{value}` is not {expected}")]

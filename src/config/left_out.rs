@@ -1,0 +1,72 @@
+//! Settings of leaves, which a ralph may be built without. They stay known, so that a file of settings serves every ralph.
+
+use ralph_policy::settings::{Merged, SettingOrigin};
+
+/// A setting, or a section of settings, that only a leaf uses.
+struct LeafSetting {
+    key: &'static str,
+    /// The feature of the package with the leaf.
+    feature: &'static str,
+    is_built_in: bool,
+}
+
+const LEAF_SETTINGS: &[LeafSetting] = &[LeafSetting {
+    key: "otel",
+    feature: "telemetry",
+    is_built_in: cfg!(feature = "telemetry"),
+}];
+
+/// Says which settings have no effect, because this ralph is built without what they set.
+pub(super) fn without_effect(merged: &Merged) -> Vec<String> {
+    let left_out = LEAF_SETTINGS.iter().filter(|setting| !setting.is_built_in);
+    left_out.filter_map(|setting| notice(merged, setting)).collect()
+}
+
+fn notice(merged: &Merged, setting: &LeafSetting) -> Option<String> {
+    let LeafSetting { key, feature, .. } = setting;
+    let rows = merged.rows();
+    let is_its = |row: &str| {
+        row.strip_prefix(key)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    let (_, set) = rows
+        .iter()
+        .find(|(row, node)| is_its(row) && node.origin != SettingOrigin::Default)?;
+    let origin = &set.origin;
+    Some(format!(
+        "{origin}: `{key}` has no effect, because this ralph is built without the feature `{feature}`"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::testing::Files;
+
+    #[test]
+    fn a_setting_of_a_leaf_that_is_left_out_is_said_to_have_no_effect() {
+        let setting = LeafSetting {
+            key: "native",
+            feature: "native",
+            is_built_in: false,
+        };
+        let said = |text: &str| {
+            let files = Files::of_project(text);
+            let said = notice(&files.load().merged, &setting)?;
+            Some(said.replace(&format!("{}/", files.directory.path().display()), ""))
+        };
+        assert_eq!(
+            said("{\n  \"native\": { \"retries\": 2 }\n}").as_deref(),
+            Some("project.json:2:15: `native` has no effect, because this ralph is built without the feature `native`")
+        );
+        assert_eq!(said(r#"{ "notify": "bell" }"#), None);
+    }
+
+    #[test]
+    fn every_setting_of_a_leaf_is_a_setting() {
+        let merged = Files::new().load().merged;
+        for setting in LEAF_SETTINGS {
+            assert!(merged.get(setting.key).is_some(), "{}", setting.key);
+        }
+    }
+}
