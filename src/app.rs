@@ -15,7 +15,8 @@ mod end;
 mod gate;
 mod goals;
 mod keep;
-mod listen;
+#[cfg(feature = "page")]
+pub(crate) mod listen;
 mod many;
 mod own_files;
 mod permissions;
@@ -40,8 +41,7 @@ use ralph_driver::{
     Driver, HookStarter, OpenError, OpenRun, RunChoice, RunClock, RunConfig, hub::Hub, note_hidden, read_earlier,
 };
 use ralph_review::prune::prune;
-use ralph_server::{Listening, ScreenFacts};
-use ralph_state::control::frames::Show;
+use ralph_state::control::frames::{ScreenFacts, Show};
 use ralph_system::{
     diagnostics::Diagnostics,
     os::signals,
@@ -79,8 +79,6 @@ use end::concluded;
 pub(crate) use gate::leave_unguarded;
 pub(crate) use goals::check_goals;
 use keep::kept;
-use listen::listening;
-pub(crate) use listen::{bind, listen};
 pub(crate) use many::{
     BatchRequest, PreparedBatch, engine, engines, forge_of_project, leave_out_plans_of_issues, lock as lock_batches,
     named_plan, prepare_batch, site_of_batch, site_to_resume,
@@ -138,7 +136,10 @@ fn logged_run(
     signals::survive_file_size_limit();
     let prepared = prepare(place, loaded, presentation.screen.is_some(), supervisor)?;
     supervisor.become_subreaper();
-    let listening = listening(&place.paths, &loaded.config)?;
+    #[cfg(feature = "page")]
+    let (url, serve) = listen::serving(&place.paths, &loaded.config).map(|(url, serve)| (url, Some(serve)))?;
+    #[cfg(not(feature = "page"))]
+    let (url, serve) = (None::<String>, None);
     let plan = (&*prepared.settings.plan, prepared.settings.section.as_deref());
     let mut open = OpenRun::open_as(place.paths.clone(), plan, supervisor, opening)?;
     diagnostics.write_to(&open.files.log());
@@ -158,8 +159,7 @@ fn logged_run(
     let failures = many::prune_batches(place, &loaded.config, supervisor);
     notices.extend(failures.into_iter().map(old_run_kept));
     notices.extend(open.dropped_requirements(&prepared.settings, &prepared.plan));
-    notices.extend(listening.iter().map(|listening| {
-        let url = listening.url();
+    notices.extend(url.iter().map(|url| {
         let text = format!("listening at {url}; `ralph token` prints its token");
         Notice::info("listening", text).with("url", url)
     }));
@@ -184,7 +184,7 @@ fn logged_run(
         prepared.keys.clone(),
         supervisor,
     )
-    .served_at(listening.as_ref().map(Listening::url));
+    .served_at(url);
     let keys = prepared.keys;
     let repository = open.repository(loaded.config.checkpoint.include.clone(), supervisor);
     let repository = repository.map(|repository| repository.committing_in(prepared.goals.confinement()));
@@ -262,7 +262,7 @@ fn logged_run(
         .screen
         .is_none()
         .then_some(terminal::agent_size as fn() -> Size);
-    let drive = ProcessSignals::drive(driver, &place.paths, measure, shown, listening, behind);
+    let drive = ProcessSignals::drive(driver, &place.paths, measure, shown, serve, behind);
     let result = runtime.block_on(drive.instrument(run));
     runtime.block_on(ui.wait());
     drop(guard);

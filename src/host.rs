@@ -3,22 +3,19 @@
 //! Signals, the size of the terminal, the pause file and the control socket become commands to the driver, which knows
 //! none of them: a loop can also run without signals, or in a process whose signals belong to other code.
 
-use std::{convert::Infallible, fs::File, future::pending, io, os::fd::AsFd, path::PathBuf};
+use std::{convert::Infallible, fs::File, future::pending, io, path::PathBuf};
 
+use futures_util::future::LocalBoxFuture;
 use ralph_core::event::{Notice, RequestedBy, StopReason, StopRequest, UserCommand};
 use ralph_driver::{Driver, DriverError, LoopHandle};
-use ralph_server::{Archive, Listening, RunServer, ScreenFacts, SharedReaders};
-use ralph_state::control::ClientRole;
+use ralph_state::control::frames::ScreenFacts;
 use ralph_system::{
     os::{signals, watch::PresenceWatch},
     paths::ProjectPaths,
-    proc::{ProcessOrigin, Size, Starter},
+    proc::{Size, Starter},
 };
 use thiserror::Error;
-use tokio::{
-    net::UnixStream,
-    signal::unix::{Signal, SignalKind, signal},
-};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 #[derive(Debug, Error)]
 pub(crate) enum HostError {
@@ -34,6 +31,18 @@ pub(crate) enum HostError {
     },
     #[error("the process that started the loop has ended")]
     Abandoned(#[source] io::Error),
+}
+
+/// Makes a run reachable for other processes, at its socket and wherever else it listens.
+pub(crate) type Serve = Box<dyn FnOnce(&Driver, ScreenFacts) -> io::Result<Box<dyn ServedRun>>>;
+
+/// A run that other processes reach.
+pub(crate) trait ServedRun {
+    /// Stops accepting connections, so that later clients find no socket instead of a silent one.
+    fn stop_listening(&self, exit: Option<u8>);
+
+    /// Waits until clients have read their last answers.
+    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()>;
 }
 
 /// The process that has started this one as a loop, and the file for this one's output once it has no terminal.
@@ -56,7 +65,7 @@ pub(crate) struct ProcessSignals {
 impl ProcessSignals {
     /// Drives a run until it is over and completely shown, and returns why it is over. `measure` returns the size of
     /// the agents' terminal after this process's own has changed. `shown` is the information for screens of other
-    /// processes; `behind` is set if one of them has started this process.
+    /// processes, which reach the run by `serve`; `behind` is set if one of them has started this process.
     ///
     /// # Errors
     /// [`HostError::Driver`] as [`Driver::run`]; the others before anything is started.
@@ -65,7 +74,7 @@ impl ProcessSignals {
         paths: &ProjectPaths,
         measure: Option<fn() -> Size>,
         shown: ScreenFacts,
-        listening: Option<Listening>,
+        serve: Option<Serve>,
         behind: Option<DetachedFrom<'_>>,
     ) -> Result<StopReason, HostError> {
         let run = shown.run.clone();
@@ -79,8 +88,8 @@ impl ProcessSignals {
             let handle = handle.clone();
             move |_| handle.plan_written()
         });
-        let server = match serve(paths, &driver, shown, listening) {
-            Ok(server) => Some(server),
+        let served = match serve.map(|serve| serve(&driver, shown)).transpose() {
+            Ok(served) => served,
             // Without a socket no screen could show the loop, and only a signal could end it.
             Err(source) if behind.is_some() => {
                 return Err(HostError::Unreachable {
@@ -107,16 +116,16 @@ impl ProcessSignals {
             never = host.forward(&handle, measure) => match never {},
         };
         drop((watch, plan_watch));
-        if let Some(server) = &server {
-            server.stop_listening(result.as_ref().ok().map(StopReason::exit_code));
+        if let Some(served) = &served {
+            served.stop_listening(result.as_ref().ok().map(StopReason::exit_code));
         }
         if let Some(DetachedFrom { starter, .. }) = behind {
             starter.over();
         }
         let interrupted = async { _ = host.stop().await };
         driver.wait_until_shown(result.is_err(), interrupted).await;
-        if let Some(server) = server {
-            server.close().await;
+        if let Some(served) = served {
+            served.close().await;
         }
         Ok(result?)
     }
@@ -171,37 +180,6 @@ impl ProcessSignals {
 enum RunSignal {
     Stop(RequestedBy),
     Resized,
-}
-
-/// Serves the run on its socket, to each client in the role that its process has, and at the address in `listening`.
-fn serve(
-    paths: &ProjectPaths,
-    driver: &Driver,
-    shown: ScreenFacts,
-    listening: Option<Listening>,
-) -> io::Result<RunServer> {
-    paths.make_socket_dir()?;
-    let supervisor = driver.supervisor().clone();
-    let role_of = move |peer: &UnixStream| {
-        let pid = peer.peer_cred().ok().and_then(|credentials| credentials.pid());
-        match supervisor.origin(peer.as_fd(), pid) {
-            ProcessOrigin::Elsewhere => ClientRole::User,
-            // A client that hides its origin gets no more rights than an agent.
-            ProcessOrigin::Run | ProcessOrigin::OtherUser | ProcessOrigin::Unknown => ClientRole::Agent,
-        }
-    };
-    let archive = Archive::new(paths.clone(), SharedReaders::new(driver.supervisor()));
-    RunServer::start(
-        &paths.socket(),
-        archive
-            .stored_run(shown.run.clone())
-            .including(shown.show.include.clone()),
-        driver.handle(),
-        driver.hub(),
-        shown,
-        Box::new(role_of),
-        listening,
-    )
 }
 
 /// Waits for a signal; for ever if it is `None`.

@@ -9,12 +9,14 @@ mod adapters_check;
 mod agent_tools;
 mod agents_loop;
 mod api;
+#[cfg(feature = "page")]
 mod api_examples;
 mod approvals;
 mod attach;
 mod background;
 mod bad_input;
 mod chaos;
+#[cfg(feature = "page")]
 mod chats;
 mod checkpoints;
 mod codex;
@@ -52,14 +54,17 @@ mod native;
 mod opencode_server;
 mod other_loops;
 mod packaging;
+#[cfg(feature = "page")]
 mod page;
 mod permissions;
+#[cfg(feature = "page")]
 mod pictures;
 mod plan;
 mod processes;
 mod protocols;
 mod registry;
 mod report;
+#[cfg(feature = "page")]
 mod runs_over_http;
 mod sealed;
 mod sessions;

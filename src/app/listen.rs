@@ -1,26 +1,92 @@
-//! The TCP listener of a run, or of a server for all runs. It is bound before any process starts, so that a failure is
-//! reported early.
+//! Serves a run at its socket, and over TCP where the settings ask for it.
+//!
+//! The TCP listener of a run, or of a server for all runs, is bound before any process starts, so that a failure is reported
+//! early.
 
 use std::{
     io,
     net::{SocketAddr, TcpListener},
+    os::fd::AsFd,
     sync::Arc,
 };
 
-use ralph_server::{Listening, access::Authorizer};
-use ralph_state::{control::is_listened_to, store::tokens::TokenFile};
-use ralph_system::paths::ProjectPaths;
+use futures_util::future::LocalBoxFuture;
+use ralph_driver::Driver;
+use ralph_server::{Archive, Listening, RunServer, SharedReaders, access::Authorizer};
+use ralph_state::{
+    control::{ClientRole, frames::ScreenFacts, is_listened_to},
+    store::tokens::TokenFile,
+};
+use ralph_system::{paths::ProjectPaths, proc::ProcessOrigin};
+use tokio::net::UnixStream;
 
 use crate::{
     config::Config,
     error::{Failure, FailureKind},
+    host::{Serve, ServedRun},
 };
+
+/// Returns what serves a run, with its address if it listens over TCP.
+///
+/// # Errors
+/// A [`Failure`] if the address in the settings cannot be bound, or if listening there would be unsafe.
+pub(super) fn serving(paths: &ProjectPaths, config: &Config) -> Result<(Option<String>, Serve), Failure> {
+    let listening = listening(paths, config)?;
+    let url = listening.as_ref().map(Listening::url);
+    let paths = paths.clone();
+    let serve: Serve = Box::new(move |driver, shown| {
+        let server = serve(&paths, driver, shown, listening)?;
+        Ok(Box::new(server) as Box<dyn ServedRun>)
+    });
+    Ok((url, serve))
+}
+
+impl ServedRun for RunServer {
+    fn stop_listening(&self, exit: Option<u8>) {
+        RunServer::stop_listening(self, exit);
+    }
+
+    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
+        Box::pin(RunServer::close(*self))
+    }
+}
+
+/// Serves the run on its socket, to each client in the role that its process has, and at the address in `listening`.
+fn serve(
+    paths: &ProjectPaths,
+    driver: &Driver,
+    shown: ScreenFacts,
+    listening: Option<Listening>,
+) -> io::Result<RunServer> {
+    paths.make_socket_dir()?;
+    let supervisor = driver.supervisor().clone();
+    let role_of = move |peer: &UnixStream| {
+        let pid = peer.peer_cred().ok().and_then(|credentials| credentials.pid());
+        match supervisor.origin(peer.as_fd(), pid) {
+            ProcessOrigin::Elsewhere => ClientRole::User,
+            // A client that hides its origin gets no more rights than an agent.
+            ProcessOrigin::Run | ProcessOrigin::OtherUser | ProcessOrigin::Unknown => ClientRole::Agent,
+        }
+    };
+    let archive = Archive::new(paths.clone(), SharedReaders::new(driver.supervisor()));
+    RunServer::start(
+        &paths.socket(),
+        archive
+            .stored_run(shown.run.clone())
+            .including(shown.show.include.clone()),
+        driver.handle(),
+        driver.hub(),
+        shown,
+        Box::new(role_of),
+        listening,
+    )
+}
 
 /// Binds the address in the settings, if there is one.
 ///
 /// # Errors
 /// A [`Failure`] if the address cannot be bound, or if listening there would be unsafe.
-pub(super) fn listening(paths: &ProjectPaths, config: &Config) -> Result<Option<Listening>, Failure> {
+fn listening(paths: &ProjectPaths, config: &Config) -> Result<Option<Listening>, Failure> {
     let Some(address) = config.listen else {
         return Ok(None);
     };

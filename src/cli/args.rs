@@ -1,15 +1,12 @@
 //! The arguments of `ralph`, declared for clap. Doc comments on them are the help.
 
-use std::{ffi::OsString, net::SocketAddr, path::PathBuf};
+use std::{ffi::OsString, path::PathBuf};
 
 use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use ralph_system::diagnostics::Filter;
 
-use crate::config::{
-    Flag,
-    listen::{listen_address, proxy_host},
-};
+use crate::config::Flag;
 
 use super::{
     batch_flags::{ManyArgs, TakeArgs},
@@ -493,40 +490,9 @@ pub(super) enum CliCommand {
         #[arg(long)]
         revoke: bool,
     },
-    /// Print the token of this project's API, for programs and browsers that connect to a listening run (`--listen`)
-    Token {
-        /// Print the read-only token, which can view a run but not send commands
-        #[arg(long)]
-        read_only: bool,
-        /// Print the token of `ralph web`, which is valid for the runs of all projects
-        #[arg(long)]
-        web: bool,
-        /// Replace the tokens first, so that the old ones stop working; browsers are logged out
-        #[arg(long)]
-        revoke: bool,
-        /// With --web: print an address instead that logs one browser in, within two minutes
-        #[arg(long, requires = "web", conflicts_with_all = ["read_only", "revoke", "sessions", "end"])]
-        code: bool,
-        /// With --web: list the browsers that are logged in
-        #[arg(long, requires = "web", conflicts_with_all = ["read_only", "revoke", "end"])]
-        sessions: bool,
-        /// With --web: log a browser out, by its number
-        #[arg(long, value_name = "N", requires = "web", conflicts_with_all = ["read_only", "revoke"])]
-        end: Option<u32>,
-    },
-    /// Serve the runs of all your projects on one page, for a browser on this machine or, through a tunnel, on your
-    /// phone
-    Web {
-        /// The address to listen on [default: 127.0.0.1:7257]
-        #[arg(long, value_name = "ADDRESS", value_parser = listen_address)]
-        listen: Option<SocketAddr>,
-        /// Host names of an encrypting proxy that forwards requests to that address, separated by commas
-        #[arg(long, value_name = "HOSTS", value_delimiter = ',', value_parser = proxy_host)]
-        behind_proxy: Vec<String>,
-        /// Also print the address as a QR code, for the camera of a phone
-        #[arg(long)]
-        qr: bool,
-    },
+    #[cfg(feature = "page")]
+    #[command(flatten)]
+    Web(super::web::WebCommand),
     /// Serve ralph's own tools to the agent that starts it, as an MCP server on stdin and stdout
     Mcp {
         /// The socket of the run [default: the run of this project]

@@ -58,12 +58,11 @@ mod table;
 mod take;
 mod target;
 mod tasks;
-mod token;
 mod tree;
 mod trust;
 mod watch;
+#[cfg(feature = "page")]
 mod web;
-mod web_sessions;
 
 use std::{ffi::OsString, path::Path};
 
@@ -257,17 +256,8 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
         Some(CliCommand::Doctor { format }) => doctor::run(args, *format, supervisor),
         Some(CliCommand::Config { command }) => configure(args, command.as_ref()),
         Some(CliCommand::Trust { show, revoke }) => trust::run(args, *show, *revoke),
-        Some(CliCommand::Web {
-            listen,
-            behind_proxy,
-            qr,
-        }) => web::run(args, *listen, behind_proxy, *qr, supervisor),
-        Some(CliCommand::Token { code: true, .. }) => web_sessions::code(args),
-        Some(CliCommand::Token { sessions: true, .. }) => web_sessions::list(args),
-        Some(CliCommand::Token { end: Some(number), .. }) => web_sessions::end(args, *number),
-        Some(CliCommand::Token {
-            read_only, web, revoke, ..
-        }) => token::run(args, *read_only, *web, *revoke),
+        #[cfg(feature = "page")]
+        Some(CliCommand::Web(command)) => web::dispatch(args, command, supervisor),
         Some(CliCommand::Mcp { socket, run, without }) => mcp::run(args, socket.as_deref(), run.as_deref(), without),
         #[cfg(feature = "acp-server")]
         Some(CliCommand::Acp(wish)) => acp::run(args, wish, supervisor),

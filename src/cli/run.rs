@@ -41,7 +41,9 @@ pub(super) fn run(args: &Args, given: &[OsString], supervisor: &Supervisor) -> R
     }
     let look = screen(args, &place);
     let presentation = presentation(&args.show, look);
-    if presentation.screen.is_some() && starter.is_none() && !args.show.foreground {
+    // A screen reaches a loop in another process by what serves the run.
+    let is_reached = cfg!(feature = "page");
+    if presentation.screen.is_some() && starter.is_none() && !args.show.foreground && is_reached {
         return match app::run_detached(&place, presentation, look, behind_screen(given), supervisor)? {
             DetachedEnd::Ended(code) => Ok(code),
             // In this process, the threads of the old screen would take the keys of the new one.

@@ -111,6 +111,7 @@ pub(super) fn place_and_what_is_left_out(args: &Args) -> Result<(ProjectPlace, O
 }
 
 /// As [`place_and_what_is_left_out`], for a project that is not the current directory.
+#[cfg(feature = "page")]
 pub(super) fn place_of(place: ProjectPlace) -> Result<(ProjectPlace, Option<String>), Failure> {
     TrustedFiles::at(place, false).map(left_out)
 }

@@ -1,4 +1,8 @@
-//! `ralph web`: serves all runs of the user on one page and through one API.
+//! `ralph web`: serves all runs of the user on one page and through one API; `ralph token` lets clients in.
+
+mod args;
+mod sessions;
+mod token;
 
 use std::{
     io,
@@ -21,11 +25,16 @@ use ralph_text::console::{complain, print, print_coloured};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{
-    app::{ProjectPlace, bind, catalog, listen},
+    app::{
+        ProjectPlace, catalog,
+        listen::{bind, listen},
+    },
     config::{self, SettingSources},
     error::{Failure, FailureKind},
     ui::{Presentation, headless::OutputFormat},
 };
+
+pub(super) use args::WebCommand;
 
 use super::{
     args::Args,
@@ -36,8 +45,24 @@ use super::{
 /// 7257 spells RALP on a telephone keypad. A fixed port keeps bookmarks and cookies valid.
 const PORT: u16 = 7257;
 
+pub(super) fn dispatch(args: &Args, command: &WebCommand, supervisor: &Supervisor) -> Result<u8, Failure> {
+    match command {
+        WebCommand::Web {
+            listen,
+            behind_proxy,
+            qr,
+        } => run(args, *listen, behind_proxy, *qr, supervisor),
+        WebCommand::Token { code: true, .. } => sessions::code(args),
+        WebCommand::Token { sessions: true, .. } => sessions::list(args),
+        WebCommand::Token { end: Some(number), .. } => sessions::end(args, *number),
+        WebCommand::Token {
+            read_only, web, revoke, ..
+        } => token::run(args, *read_only, *web, *revoke),
+    }
+}
+
 /// Serves until it is interrupted.
-pub(super) fn run(
+fn run(
     args: &Args,
     address: Option<SocketAddr>,
     proxied: &[String],

@@ -10,11 +10,18 @@ struct LeafSetting {
     is_built_in: bool,
 }
 
-const LEAF_SETTINGS: &[LeafSetting] = &[LeafSetting {
-    key: "otel",
-    feature: "telemetry",
-    is_built_in: cfg!(feature = "telemetry"),
-}];
+const LEAF_SETTINGS: &[LeafSetting] = &[
+    LeafSetting {
+        key: "listen",
+        feature: "page",
+        is_built_in: cfg!(feature = "page"),
+    },
+    LeafSetting {
+        key: "otel",
+        feature: "telemetry",
+        is_built_in: cfg!(feature = "telemetry"),
+    },
+];
 
 /// Says which settings have no effect, because this ralph is built without what they set.
 pub(super) fn without_effect(merged: &Merged) -> Vec<String> {

@@ -29,6 +29,7 @@ impl Grammar for ListenAddress {
 ///
 /// # Errors
 /// The expected syntax.
+#[cfg(feature = "page")]
 pub(crate) fn listen_address(text: &str) -> Result<SocketAddr, String> {
     address(text).ok_or_else(|| format!("expected {}", ListenAddress::expected()))
 }
@@ -37,6 +38,7 @@ pub(crate) fn listen_address(text: &str) -> Result<SocketAddr, String> {
 ///
 /// # Errors
 /// The expected syntax.
+#[cfg(feature = "page")]
 pub(crate) fn proxy_host(text: &str) -> Result<String, String> {
     match is_host(text) {
         true => Ok(text.to_owned()),

@@ -40,6 +40,7 @@ use std::{io, net::TcpListener, ops::Deref, path::Path, sync::Arc, thread, time:
 use axum::{Router, middleware::from_fn_with_state};
 use ralph_driver::LoopHandle;
 use ralph_driver::hub::Hub;
+use ralph_state::control::frames::ScreenFacts;
 use ralph_system::diagnostics::inherited;
 use tokio::{
     runtime::{Builder, Runtime},
@@ -51,7 +52,6 @@ use access::Authorizer;
 pub use archive::{Archive, SharedReaders, StoredRun};
 use connection::{Timeouts, take_body};
 pub use gateway::serve as serve_all;
-pub use screens::ScreenFacts;
 pub use served::RoleLookup;
 use served::{ServedRun, ServerStage};
 use socket::Socket;

@@ -2,18 +2,9 @@
 
 use parking_lot::Mutex;
 use ralph_core::event::RunId;
-use ralph_state::control::frames::Show;
+use ralph_state::control::frames::{ScreenFacts, Show};
 use ralph_system::proc::Size;
 use tokio::sync::watch;
-
-/// The facts that screens need about the run they show.
-#[derive(Debug, Clone)]
-pub struct ScreenFacts {
-    pub run: RunId,
-    pub show: Show,
-    /// Whether the loop's own process has a screen.
-    pub here: bool,
-}
 
 /// The screens of a run.
 #[derive(Debug)]

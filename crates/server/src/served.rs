@@ -18,7 +18,8 @@ use ralph_driver::{
 };
 use ralph_review::RunEntry;
 use ralph_state::control::{
-    ClientRole, ControlReply, ControlRequest, RunStatus, ToolAnswer, ToolRequest, UserOnlyAction, frames::UiEvent,
+    ClientRole, ControlReply, ControlRequest, RunStatus, ToolAnswer, ToolRequest, UserOnlyAction,
+    frames::{ScreenFacts, UiEvent},
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -27,7 +28,7 @@ use tokio::{net::UnixStream, time::timeout};
 use super::{
     json::Json,
     problem::{ApiProblem, HttpResult},
-    screens::{RunScreens, ScreenFacts},
+    screens::RunScreens,
 };
 
 /// Determines the role of a peer.

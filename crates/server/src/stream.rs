@@ -21,7 +21,7 @@ use ralph_driver::{
 };
 use ralph_state::control::{
     ClientRole,
-    frames::{Frame, Hello, UiEvent},
+    frames::{Frame, Hello, ScreenFacts, UiEvent},
 };
 use ralph_system::proc::Size;
 use serde::Deserialize;
@@ -33,7 +33,7 @@ use tokio::{
 use super::{
     json::Json,
     problem::{ApiProblem, HttpResult},
-    screens::{ScreenFacts, ScreenTable},
+    screens::ScreenTable,
     served::{HEARTBEAT, ServedRun},
 };
 

@@ -10,7 +10,6 @@ Examples:
 A prompt is a task. A prompt that is only a file of the project, or `/plan PLAN.md`, is a plan;
 `/continue` continues the last run.";
 
-// Arguments of `ralph acp`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(in crate::cli) struct AcpArgs {

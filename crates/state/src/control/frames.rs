@@ -97,6 +97,15 @@ pub struct Show {
     pub include: Vec<String>,
 }
 
+/// The facts that screens need about the run they show.
+#[derive(Debug, Clone)]
+pub struct ScreenFacts {
+    pub run: RunId,
+    pub show: Show,
+    /// Whether the loop's own process has a screen.
+    pub here: bool,
+}
+
 /// How a terminal asks for attention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -8,7 +8,7 @@ use ralph_text::console::print;
 
 use crate::error::Failure;
 
-use super::{args::Args, run::place, trust::refuse_agent};
+use super::super::{args::Args, run::place, trust::refuse_agent};
 
 /// Prints a token. With `revoke`, replaces the tokens first.
 pub(super) fn run(args: &Args, read_only: bool, web: bool, revoke: bool) -> Result<u8, Failure> {

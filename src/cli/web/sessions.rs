@@ -20,7 +20,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 
 use crate::error::{Failure, FailureKind};
 
-use super::{args::Args, run::place, trust::refuse_agent};
+use super::super::{args::Args, run::place, trust::refuse_agent};
 
 /// The host name that the server takes on its socket.
 const OWN_HOST: &str = "localhost";
