@@ -18,6 +18,8 @@ mod keep;
 #[cfg(feature = "page")]
 pub(crate) mod listen;
 mod many;
+#[cfg(feature = "native")]
+mod native;
 mod own_files;
 mod permissions;
 mod place;

@@ -50,6 +50,7 @@ mod leftovers;
 mod live_channel;
 mod loop_behaviour;
 mod many;
+#[cfg(feature = "native")]
 mod native;
 mod opencode_server;
 mod other_loops;

@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeMap,
-    env,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -23,16 +22,14 @@ use ralph_core::{
     limits::LimitUnit,
 };
 use ralph_git::CommitterIdentity;
-use ralph_policy::settings::{Node, SettingOrigin};
 use ralph_state::store::accounts::AccountFile;
 use ralph_system::{paths::ProjectPaths, proc::Supervisor};
 use ralph_tools::{
     language::{AST_GREP, LanguageServer, installed},
     mcp::{LANGUAGE_TOOLS, SYNTAX_TOOLS},
-    native,
 };
 use ralph_words::hint_in_words;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use super::{
     Confiner, ProjectPlace, choice,
@@ -43,7 +40,7 @@ use super::{
 use ralph_driver::AvailableAgent;
 
 use crate::{
-    config::{Config, DeliverTo, Native},
+    config::{Config, DeliverTo},
     error::{Failure, FailureKind},
 };
 
@@ -537,15 +534,13 @@ pub(crate) fn check_limits_hold(place: &ProjectPlace, config: &Config, superviso
         .try_for_each(|agent| chooser.held_to_limits(agent, &workers).map(drop))
 }
 
-/// The reason why the native agent cannot reach its model, if this build lacks TLS for it.
-pub(crate) fn native_lacks_tls(config: &Config) -> Option<String> {
-    let set = config.native.variables();
-    let variable = |name: &str| {
-        let of_settings = set.iter().find(|(known, _)| *known == name);
-        let value = of_settings.map_or_else(|| env::var(name).ok(), |(_, value)| Some(value.clone()));
-        value.filter(|value| !value.is_empty())
-    };
-    native::lacks_tls(variable, config.model.as_deref())
+#[cfg(feature = "native")]
+pub(crate) use super::native::native_lacks_tls;
+
+/// Without the native agent, there is no model to reach.
+#[cfg(not(feature = "native"))]
+pub(crate) fn native_lacks_tls(_: &Config) -> Option<String> {
+    None
 }
 
 /// Refuses the native agent if this build cannot reach its model.
@@ -569,25 +564,14 @@ pub(crate) fn catalog(place: &ProjectPlace, config: &Config) -> Catalog {
     Catalog::load(&AdapterSources {
         directories: users_adapters().into_iter().collect(),
         project: place.own.adapters.clone(),
-        config: [native_adapter_settings(&config.native)]
-            .into_iter()
-            .chain(config.adapters.clone())
-            .collect(),
-    })
-}
-
-/// The adapter settings that follow from the settings of the native agent.
-fn native_adapter_settings(native: &Native) -> Node {
-    let env: Map<String, Value> = native
-        .variables()
+        config: [
+            #[cfg(feature = "native")]
+            super::native::adapter_settings(&config.native),
+        ]
         .into_iter()
-        .map(|(name, value)| (name.to_owned(), value.into()))
-        .collect();
-    let mut adapter = json!({ "command": { "env": env } });
-    if let Some(host) = native.host() {
-        adapter["sandbox"] = json!({ "hosts": [host] });
-    }
-    Node::from_value(json!({ "native": adapter }), &SettingOrigin::BuiltIn)
+        .chain(config.adapters.clone())
+        .collect(),
+    })
 }
 
 /// Returns a notice if an agent is less confined than the user may expect.

@@ -122,13 +122,17 @@ enum ChoiceReason {
 fn choice(candidates: &[AgentCandidate]) -> Result<(&str, ChoiceReason), Failure> {
     let ready: Vec<&AgentCandidate> = candidates.iter().filter(|candidate| candidate.is_ready).collect();
     match (&ready[..], candidates) {
-        ([], []) => Err(Failure::new(
-            FailureKind::AgentUnavailable,
-            "no adapter is set and no agent is installed",
-        )
-        .hint("`ralph adapters` shows all adapters, `--adapter ID` chooses one")
-        .hint("set OPENAI_API_KEY, ANTHROPIC_API_KEY or `native.baseUrl`, the address of a model, to use ralph's own agent")
-        .hint("`ralph demo` shows the loop without an agent")),
+        ([], []) => {
+            let why = "no adapter is set and no agent is installed";
+            let failure = Failure::new(FailureKind::AgentUnavailable, why)
+                .hint("`ralph adapters` shows all adapters, `--adapter ID` chooses one");
+            let native = "set OPENAI_API_KEY, ANTHROPIC_API_KEY or `native.baseUrl`, the address of a model, to use ralph's own agent";
+            let failure = match cfg!(feature = "native") {
+                true => failure.hint(native),
+                false => failure,
+            };
+            Err(failure.hint("`ralph demo` shows the loop without an agent"))
+        }
         ([], [first, ..]) => Ok((&first.id, ChoiceReason::NoneLoggedIn)),
         ([only], [_]) => Ok((&only.id, ChoiceReason::OnlyOneInstalled)),
         ([only], _) => Ok((&only.id, ChoiceReason::OnlyOneLoggedIn)),
@@ -137,10 +141,7 @@ fn choice(candidates: &[AgentCandidate]) -> Result<(&str, ChoiceReason), Failure
             let why = format!("no adapter is set, and several are installed: {}", ids.join(", "));
             Err(Failure::new(FailureKind::AgentUnavailable, why)
                 .hint(format!("name one, such as `--adapter {}`", first.id))
-                .hint(format!(
-                    "`ralph adapters use {}` makes it the default",
-                    first.id
-                )))
+                .hint(format!("`ralph adapters use {}` makes it the default", first.id)))
         }
         ([first, ..], _) => Ok((&first.id, ChoiceReason::FirstLoggedIn)),
     }
@@ -195,6 +196,7 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "native")]
     #[test]
     fn ralphs_own_agent_is_used_where_there_is_no_other_and_it_has_a_key() {
         let none = || Login::NotFound { hint: None };

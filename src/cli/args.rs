@@ -534,6 +534,7 @@ pub(super) enum CliCommand {
     ReviewMerge { directory: PathBuf },
     #[command(name = "__demo-agent", hide = true)]
     DemoAgent,
+    #[cfg(feature = "native")]
     #[command(name = "__native-agent", hide = true)]
     NativeAgent {
         #[arg(long = "use-model", value_name = "NAME")]

@@ -271,6 +271,7 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
         Some(CliCommand::TearDown) => tree::tear_down(args, supervisor),
         Some(CliCommand::ReviewMerge { directory }) => review_merge::run(args, directory, supervisor),
         Some(CliCommand::DemoAgent) => Ok(crate::demo::run()),
+        #[cfg(feature = "native")]
         Some(CliCommand::NativeAgent { model }) => Ok(ralph_tools::native::run(model.clone())),
     }
 }

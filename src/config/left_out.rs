@@ -17,6 +17,11 @@ const LEAF_SETTINGS: &[LeafSetting] = &[
         is_built_in: cfg!(feature = "page"),
     },
     LeafSetting {
+        key: "native",
+        feature: "native",
+        is_built_in: cfg!(feature = "native"),
+    },
+    LeafSetting {
         key: "otel",
         feature: "telemetry",
         is_built_in: cfg!(feature = "telemetry"),

@@ -26,8 +26,8 @@ use super::{
 };
 
 macro_rules! built_in {
-    ($($id:literal),+ $(,)?) => {
-        &[$(($id, include_str!(concat!("../adapters/", $id, ".toml")))),+]
+    ($($(#[$with:meta])? $id:literal),+ $(,)?) => {
+        &[$($(#[$with])? ($id, include_str!(concat!("../adapters/", $id, ".toml")))),+]
     };
 }
 
@@ -42,6 +42,7 @@ const BUILT_IN: &[(&str, &str)] = built_in![
     "gemini",
     "kilo",
     "kimi",
+    #[cfg(feature = "native")]
     "native",
     "opencode-run",
     "opencode-server",

@@ -95,6 +95,7 @@ fn every_built_in_adapter_is_complete() {
             "gemini",
             "kilo",
             "kimi",
+            #[cfg(feature = "native")]
             "native",
             "opencode-run",
             "opencode-server",
@@ -299,6 +300,7 @@ fn an_adapter_with_nothing_but_a_live_channel_is_complete() {
     assert_snapshot!(home.error("mine"), @"user/mine.toml:1:1: adapter `mine` is not complete: `dialect`, `command.args` are missing");
 }
 
+#[cfg(feature = "native")]
 #[test]
 fn an_unknown_adapter_is_an_error_with_a_suggestion_and_the_list() {
     let error = Catalog::load(&AdapterSources::default())
@@ -576,6 +578,7 @@ fn every_agent_that_comes_with_ralph_gets_its_own_keys_and_not_those_of_the_othe
             &[&PROVIDERS[..6], &["OPENCODE_SERVER_PASSWORD"], &PROVIDERS[6..]].concat(),
         ),
         ("qwen-code", &["DASHSCOPE_API_KEY", "OPENAI_API_KEY"]),
+        #[cfg(feature = "native")]
         (
             "native",
             &[

@@ -8,7 +8,7 @@ use ralph_core::{
     limits::{LIMITS, LimitRow, LimitScope, LimitUnit, consumption_at, limits_now},
     run::RunView,
 };
-use ralph_tools::native::{IterationBudget, TokenPrice};
+use ralph_state::control::{IterationBudget, TokenPrice};
 
 /// The prices that apply to one session.
 pub(super) struct SessionPricing {

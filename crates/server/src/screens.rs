@@ -1,8 +1,7 @@
 //! The screens that show a run. The one that typed last decides the size of the agent's terminal.
 
 use parking_lot::Mutex;
-use ralph_core::event::RunId;
-use ralph_state::control::frames::{ScreenFacts, Show};
+use ralph_state::control::frames::ScreenFacts;
 use ralph_system::proc::Size;
 use tokio::sync::watch;
 

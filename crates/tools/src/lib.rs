@@ -5,4 +5,5 @@
 pub mod json_rpc;
 pub mod language;
 pub mod mcp;
+#[cfg(feature = "native")]
 pub mod native;

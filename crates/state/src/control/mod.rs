@@ -5,6 +5,7 @@
 
 mod address;
 mod background;
+mod budget;
 mod client;
 pub mod frames;
 pub mod stream;
@@ -22,11 +23,9 @@ use tokio::sync::{mpsc, oneshot};
 
 pub use address::{Address, BadAddress};
 pub use background::{BackgroundEntry, OUTPUT_END, OUTPUT_FROM, OUTPUT_OVER, StartBackground, StartedBackground};
+pub use budget::{BUDGET_VARIABLE, IterationBudget, TokenPrice};
 pub use client::{ControlClient, ControlError, ask, is_listened_to, status};
 pub use tools::{TEXT_CAP_BYTES, ToolAnswer, ToolCall, ToolRequest};
-
-/// The variable that tells an agent what is left of the limits on tokens and cost, as JSON.
-pub const BUDGET_VARIABLE: &str = "RALPH_BUDGET";
 
 /// A request to the loop.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,36 +3,12 @@
 //! The agent checks it before each request to the model: no request is sent once it is used up, and an answer may be as
 //! long as the rest allows.
 
-use serde::{Deserialize, Serialize};
+use ralph_state::control::{IterationBudget, TokenPrice};
 
 use super::message::TokenUsage;
 
 /// Fewest tokens of an answer. With fewer, no model does anything useful.
 const SHORTEST_ANSWER: u32 = 256;
-
-/// The rest of the limits on tokens and cost. `None` is unlimited.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct IterationBudget {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tokens: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cost_usd: Option<f64>,
-    /// The price of the model, which turns tokens into cost.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub price: Option<TokenPrice>,
-}
-
-/// Dollars per million tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TokenPrice {
-    pub input: f64,
-    pub output: f64,
-    /// `None` for that of `input`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cached_input: Option<f64>,
-}
 
 /// A limit that is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,53 +27,54 @@ impl SpentLimit {
     }
 }
 
-impl IterationBudget {
-    /// The longest answer to a request of about `input` tokens after `spent`; `None` if it is unlimited.
-    ///
-    /// # Errors
-    /// The limit that `spent` reaches.
-    pub(super) fn longest_answer(&self, spent: TokenUsage, input: u64) -> Result<Option<u32>, SpentLimit> {
-        let by_tokens = match self.tokens {
-            None => None,
-            Some(most) => {
-                let left = most.saturating_sub(spent.input.saturating_add(spent.output));
-                if left == 0 {
-                    return Err(SpentLimit::Tokens);
-                }
-                Some(left.saturating_sub(input))
+/// The longest answer to a request of about `input` tokens after `spent`; `None` if it is unlimited.
+///
+/// # Errors
+/// The limit that `spent` reaches.
+pub(super) fn longest_answer(
+    budget: &IterationBudget,
+    spent: TokenUsage,
+    input: u64,
+) -> Result<Option<u32>, SpentLimit> {
+    let by_tokens = match budget.tokens {
+        None => None,
+        Some(most) => {
+            let left = most.saturating_sub(spent.input.saturating_add(spent.output));
+            if left == 0 {
+                return Err(SpentLimit::Tokens);
             }
-        };
-        let by_cost = match (self.cost_usd, self.price) {
-            (Some(most), Some(price)) => {
-                let left = most - price.cost(spent);
-                if left <= 0.0 {
-                    return Err(SpentLimit::Cost);
-                }
-                Some(price.output_for(left, input))
+            Some(left.saturating_sub(input))
+        }
+    };
+    let by_cost = match (budget.cost_usd, budget.price) {
+        (Some(most), Some(price)) => {
+            let left = most - cost(price, spent);
+            if left <= 0.0 {
+                return Err(SpentLimit::Cost);
             }
-            (_, _) => None,
-        };
-        let most = by_tokens.into_iter().chain(by_cost.flatten()).min();
-        Ok(most.map(|most| u32::try_from(most).unwrap_or(u32::MAX).max(SHORTEST_ANSWER)))
-    }
+            Some(output_for(price, left, input))
+        }
+        (_, _) => None,
+    };
+    let most = by_tokens.into_iter().chain(by_cost.flatten()).min();
+    Ok(most.map(|most| u32::try_from(most).unwrap_or(u32::MAX).max(SHORTEST_ANSWER)))
 }
 
 #[allow(clippy::cast_precision_loss)] // Such large counts do not occur.
-impl TokenPrice {
-    fn cost(&self, spent: TokenUsage) -> f64 {
-        let cached = spent.cache_read.min(spent.input);
-        let dollars = (spent.input - cached) as f64 * self.input
-            + cached as f64 * self.cached_input.unwrap_or(self.input)
-            + spent.output as f64 * self.output;
-        dollars / 1e6
-    }
+fn cost(price: TokenPrice, spent: TokenUsage) -> f64 {
+    let cached = spent.cache_read.min(spent.input);
+    let dollars = (spent.input - cached) as f64 * price.input
+        + cached as f64 * price.cached_input.unwrap_or(price.input)
+        + spent.output as f64 * price.output;
+    dollars / 1e6
+}
 
-    /// How many tokens of output `dollars` pay for besides `input` tokens; `None` if output costs nothing.
-    fn output_for(&self, dollars: f64, input: u64) -> Option<u64> {
-        let tokens = (dollars * 1e6 - input as f64 * self.input) / self.output;
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // The cast rounds down and saturates.
-        (self.output > 0.0).then_some(tokens.max(0.0) as u64)
-    }
+/// How many tokens of output `dollars` pay for besides `input` tokens; `None` if output costs nothing.
+#[allow(clippy::cast_precision_loss)] // Such large counts do not occur.
+fn output_for(price: TokenPrice, dollars: f64, input: u64) -> Option<u64> {
+    let tokens = (dollars * 1e6 - input as f64 * price.input) / price.output;
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // The cast rounds down and saturates.
+    (price.output > 0.0).then_some(tokens.max(0.0) as u64)
 }
 
 #[cfg(test)]
@@ -118,12 +95,15 @@ mod tests {
             tokens: Some(10_000),
             ..IterationBudget::default()
         };
-        assert_eq!(budget.longest_answer(spent(0, 0), 4_000), Ok(Some(6_000)));
-        assert_eq!(budget.longest_answer(spent(5_000, 500), 4_000), Ok(Some(500)));
-        assert_eq!(budget.longest_answer(spent(9_999, 0), 4_000), Ok(Some(SHORTEST_ANSWER)));
-        assert_eq!(budget.longest_answer(spent(9_999, 1), 0), Err(SpentLimit::Tokens));
+        assert_eq!(longest_answer(&budget, spent(0, 0), 4_000), Ok(Some(6_000)));
+        assert_eq!(longest_answer(&budget, spent(5_000, 500), 4_000), Ok(Some(500)));
         assert_eq!(
-            IterationBudget::default().longest_answer(spent(1 << 40, 0), 1),
+            longest_answer(&budget, spent(9_999, 0), 4_000),
+            Ok(Some(SHORTEST_ANSWER))
+        );
+        assert_eq!(longest_answer(&budget, spent(9_999, 1), 0), Err(SpentLimit::Tokens));
+        assert_eq!(
+            longest_answer(&IterationBudget::default(), spent(1 << 40, 0), 1),
             Ok(None)
         );
     }
@@ -140,30 +120,18 @@ mod tests {
             price: Some(price),
             ..IterationBudget::default()
         };
-        assert_eq!(budget.longest_answer(spent(0, 0), 2_000), Ok(Some(800)));
-        assert_eq!(budget.longest_answer(spent(10_000, 0), 0), Err(SpentLimit::Cost));
+        assert_eq!(longest_answer(&budget, spent(0, 0), 2_000), Ok(Some(800)));
+        assert_eq!(longest_answer(&budget, spent(10_000, 0), 0), Err(SpentLimit::Cost));
         let cached = TokenUsage {
             cache_read: 10_000,
             ..spent(10_000, 0)
         };
-        assert_eq!(budget.longest_answer(cached, 0), Ok(Some(900)));
+        assert_eq!(longest_answer(&budget, cached, 0), Ok(Some(900)));
         let free = TokenPrice { output: 0.0, ..price };
         let budget = IterationBudget {
             price: Some(free),
             ..budget
         };
-        assert_eq!(budget.longest_answer(spent(0, 0), 2_000), Ok(None));
-    }
-
-    #[test]
-    fn what_the_run_writes_is_read_and_what_is_missing_is_unlimited() {
-        let budget = IterationBudget {
-            tokens: Some(7),
-            cost_usd: None,
-            price: None,
-        };
-        let written = serde_json::to_string(&budget).unwrap();
-        assert_eq!(written, r#"{"tokens":7}"#);
-        assert_eq!(serde_json::from_str::<IterationBudget>(&written).unwrap(), budget);
+        assert_eq!(longest_answer(&budget, spent(0, 0), 2_000), Ok(None));
     }
 }

@@ -5,13 +5,15 @@
 
 use std::fmt;
 
-use ralph_state::{control::BUDGET_VARIABLE, http_client::HAS_TLS};
+use ralph_state::{
+    control::{BUDGET_VARIABLE, IterationBudget},
+    http_client::HAS_TLS,
+};
 use reqwest::Url;
 use serde_json::Value;
 use thiserror::Error;
 
 use super::{
-    budget::IterationBudget,
     message::ModelRequest,
     models::{Effort, ModelFacts},
     wire::Wire,

@@ -23,5 +23,4 @@ mod turn;
 mod wire;
 
 pub use agent::run;
-pub use budget::{IterationBudget, TokenPrice};
 pub use endpoint::lacks_tls;

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 
 use super::{
     api::{Api, StreamListener},
-    budget::SpentLimit,
+    budget::{SpentLimit, longest_answer},
     client::{AcpClient, PermissionOutcome},
     compaction,
     endpoint::{AgentOptions, OWN_KEY},
@@ -220,10 +220,7 @@ impl TurnRunner<'_> {
         };
         let wish = compaction::wish(task, steps, usize::try_from(window / 2 * 4).unwrap_or(usize::MAX));
         let count = steps.len();
-        let left = self
-            .options
-            .budget
-            .longest_answer(self.spent.tokens, history::tokens_of(wish.len()));
+        let left = longest_answer(&self.options.budget, self.spent.tokens, history::tokens_of(wish.len()));
         let quarter = u32::try_from(window / 4).unwrap_or(u32::MAX);
         let bounds = [
             Some(LONGEST_SUMMARY),
@@ -262,10 +259,7 @@ impl TurnRunner<'_> {
     /// # Errors
     /// The limit that is reached, if the iteration has spent what it may.
     fn longest_answer(&self) -> Result<Option<u32>, SpentLimit> {
-        let left = self
-            .options
-            .budget
-            .longest_answer(self.spent.tokens, self.history.tokens())?;
+        let left = longest_answer(&self.options.budget, self.spent.tokens, self.history.tokens())?;
         // A limit above that of the model would be refused, and one far above what models write is not needed.
         let (most, ample) = match self.facts.answer {
             Some(most) => (most, most),
@@ -334,7 +328,7 @@ impl TurnRunner<'_> {
     fn count(&mut self, tokens: TokenUsage) {
         self.history.count(tokens);
         self.spent.tokens = self.spent.tokens.plus(tokens);
-        if self.options.budget.longest_answer(self.spent.tokens, 0).is_err() {
+        if longest_answer(&self.options.budget, self.spent.tokens, 0).is_err() {
             // The run would end the agent at once. The calls of the last answer are carried out first, and the end of
             // the turn reports these tokens.
             return;
