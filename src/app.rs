@@ -1,23 +1,20 @@
 //! Puts a run together from settings, adapter and plan, and shows it.
 
 mod agents;
-mod batch_plans;
-mod board;
 mod ceilings;
 mod check_context;
 mod check_turn;
 mod choice;
-mod delivery;
 mod denials;
 mod detached;
-mod divided;
 mod end;
 mod gate;
 mod goals;
 mod keep;
 #[cfg(feature = "page")]
 pub(crate) mod listen;
-mod many;
+#[cfg_attr(not(feature = "batch"), path = "app/no_batch.rs")]
+pub(crate) mod many;
 #[cfg(feature = "native")]
 mod native;
 mod own_files;
@@ -67,12 +64,7 @@ use crate::{
 };
 
 pub(crate) use agents::{
-    catalog, check_limits_hold, chosen_adapter, native_lacks_tls, users_adapters, withheld_from_agent,
-    withheld_from_goals,
-};
-pub(crate) use batch_plans::added_to_batch;
-pub(crate) use board::{
-    BatchBegan, BoardOptions, ClosedBoard, follow_batch, output_of_batch, run_batch_detached, watch_batch,
+    catalog, chosen_adapter, native_lacks_tls, users_adapters, withheld_from_agent, withheld_from_goals,
 };
 pub(crate) use check_turn::turn_of_agent;
 pub(crate) use choice::{AgentCandidate, open_choice};
@@ -81,10 +73,6 @@ use end::concluded;
 pub(crate) use gate::leave_unguarded;
 pub(crate) use goals::check_goals;
 use keep::kept;
-pub(crate) use many::{
-    BatchRequest, PreparedBatch, engine, engines, forge_of_project, leave_out_plans_of_issues, lock as lock_batches,
-    named_plan, prepare_batch, site_of_batch, site_to_resume,
-};
 pub(crate) use own_files::OwnFiles;
 pub(crate) use permissions::{PathRoots, answer_in_words, because_in_words, decide, judge};
 pub(crate) use place::{ProjectPlace, check_files};
@@ -95,7 +83,7 @@ use runtime::runtime;
 pub(crate) use sandbox::{Confiner, probing};
 pub(crate) use sealed::sealed_goals_here;
 use tree::take_report;
-pub(crate) use tree::{OversizedCopy, check_tree_settings, prepare_tree, tear_down_tree};
+pub(crate) use tree::{prepare_tree, tear_down_tree};
 
 /// Time for blocking work to end after the run is over.
 /// Memory limit of each process of a language server.

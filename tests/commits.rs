@@ -4,9 +4,12 @@ use std::fs;
 
 use ralph_core::event::{Event, IterationEvent, Record};
 
-use crate::{
-    harness::{SOON, Sandbox, Script, events, running::Program, warnings},
-    many::{batch, sandbox_in, target},
+use crate::harness::{
+    SOON, Sandbox, Script,
+    batches::{batch, sandbox_in, target},
+    events,
+    running::Program,
+    warnings,
 };
 
 /// An agent that ticks a task in each iteration and commits nothing.
@@ -178,6 +181,7 @@ fn filters_of_an_agent_have_its_rights_and_hooks_do_not_run() {
     }
 }
 
+#[cfg(feature = "batch")]
 #[test]
 fn the_plans_of_a_batch_commit_on_their_own_branches() {
     let agent = "echo $plan >> $plan-$n.txt; tick; over done";

@@ -31,8 +31,10 @@ mod demo;
 mod diagnostics;
 mod doctor;
 mod documents;
+#[cfg(feature = "batch")]
 mod engines;
 mod first_hour;
+#[cfg(feature = "batch")]
 mod forge;
 mod goals;
 mod harness;
@@ -49,6 +51,7 @@ mod leavings;
 mod leftovers;
 mod live_channel;
 mod loop_behaviour;
+#[cfg(feature = "batch")]
 mod many;
 #[cfg(feature = "native")]
 mod native;

@@ -24,14 +24,12 @@ use std::{
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use crate::harness::{SOON, Sandbox, Script, running::Program, wait_until};
-
-/// Shell code for every agent of these tests: `$plan` is the name of its plan, `tick` ticks the first open task.
-const HANDS: &str = r#"
-plan=$(basename "$RALPH_PLAN" .md)
-tick() { sed -i '0,/- \[ \]/s//- [x]/' "$RALPH_PLAN"; }
-commit() { git add --all && git commit --quiet --message "$1"; }
-"#;
+use crate::harness::{
+    SOON, Sandbox,
+    batches::{batch, many, sandbox_in, status, target},
+    running::Program,
+    wait_until,
+};
 
 /// Ends at once, commits the first half of its tasks and leaves the rest to the merge.
 const WORKER: &str = "echo \"$n\" >> \"$plan.txt\"; tick; [ \"$n\" -gt 1 ] || commit \"Work of $plan\"; over done";
@@ -50,39 +48,6 @@ const STUBBORN: &str = "grep -q -- '- \\[ \\] Merge' \"$RALPH_PLAN\" || echo \"$
 
 fn sandbox(agent: &str, plans: &[&str]) -> Sandbox {
     sandbox_in(Sandbox::new(), agent, plans)
-}
-
-pub fn sandbox_in(sandbox: Sandbox, agent: &str, plans: &[&str]) -> Sandbox {
-    sandbox.install(&Script::jsonl(&format!("{HANDS}{agent}")));
-    for plan in plans {
-        sandbox.write(
-            &format!("{plan}.md"),
-            &format!("# {plan}\n\n- [ ] One of {plan}\n- [ ] Two of {plan}\n"),
-        );
-    }
-    sandbox.write("shared.txt", "base\n");
-    sandbox.git(["add", "--all"]);
-    sandbox.git(["commit", "--quiet", "--message", "Plans"]);
-    sandbox
-}
-
-fn many(sandbox: &Sandbox, args: &str) -> Program {
-    let program = sandbox.ralph(["many"]).args(args.split_whitespace());
-    program.env("FAKE_AGENT", env!("CARGO_BIN_EXE_fake-agent"))
-}
-
-pub fn batch(sandbox: &Sandbox, args: &[&str]) -> Program {
-    many(sandbox, "--adapter script").args(args)
-}
-
-#[track_caller]
-fn status(sandbox: &Sandbox) -> Value {
-    let finished = many(sandbox, "status --json").run(SOON);
-    serde_json::from_str(&finished.stdout).unwrap_or_else(|error| panic!("{error}: {finished:?}"))
-}
-
-pub fn target(sandbox: &Sandbox) -> String {
-    status(sandbox)["target"].as_str().expect("a target").to_owned()
 }
 
 /// Every commit that the target pointed to in this batch, the oldest first.

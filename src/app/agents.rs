@@ -97,7 +97,7 @@ pub(super) struct AgentChooser<'a> {
 
 impl<'a> AgentChooser<'a> {
     /// Creates a chooser that only determines which agents a run would use.
-    fn looking(
+    pub(super) fn looking(
         catalog: &'a Catalog,
         config: &'a Config,
         remembered: bool,
@@ -515,23 +515,6 @@ pub(crate) fn chosen_adapter(
 ) -> Result<String, Failure> {
     let chooser = AgentChooser::looking(catalog, config, remembered, project, supervisor);
     chooser.choose(&mut Vec::new()).map(|chosen| chosen.id)
-}
-
-/// Refuses limits of a batch that the agents of its runs cannot be held to. Agents that cannot be started here are not
-/// checked, since the runs may be on another machine.
-///
-/// # Errors
-/// The [`Failure`] that such a run would end with.
-pub(crate) fn check_limits_hold(place: &ProjectPlace, config: &Config, supervisor: &Supervisor) -> Result<(), Failure> {
-    let catalog = catalog(place, config);
-    let chooser = AgentChooser::looking(&catalog, config, false, &place.project, supervisor);
-    let chosen = chooser.choose(&mut Vec::new());
-    let Ok(Agents { agents, workers, .. }) = chosen else {
-        return Ok(());
-    };
-    agents
-        .iter()
-        .try_for_each(|agent| chooser.held_to_limits(agent, &workers).map(drop))
 }
 
 #[cfg(feature = "native")]

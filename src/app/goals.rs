@@ -1,23 +1,19 @@
 //! Runs the configured goals without a loop.
 
-use std::{
-    collections::BTreeMap,
-    io,
-    path::{Path, PathBuf},
-};
+use std::path::Path;
 
-use ralph_core::event::{Goal, GoalResult, Trial};
+use ralph_core::event::GoalResult;
 use ralph_system::proc::Supervisor;
 
 use super::{
     ProjectPlace,
     check_context::CheckContext,
+    many,
     runtime::runtime,
     sealed::sealed_goals,
     tree::{prepare_merged_tree, tear_down_tree},
 };
-use ralph_driver::{ExecutionContext, SealedPlace, sweep_copies};
-use ralph_many::{JudgingFiles, MergeCheck};
+use ralph_driver::{SealedPlace, sweep_copies};
 
 use crate::{
     config::Loaded,
@@ -80,31 +76,9 @@ pub(crate) fn check_goals(
     let Some(directory) = merged else {
         return Ok(runtime.block_on(ralph_driver::check_goals(goals, parallel, execution)));
     };
-    let results = runtime.block_on(check_merged(directory, goals, parallel, execution));
+    let results = runtime.block_on(many::check_merged(directory, goals, parallel, execution));
     if tree_of.is_some() {
         tear_down_tree(place, config, supervisor)?;
     }
     results.map_err(|error| Failure::new(FailureKind::Failed, format!("{}: {error}", directory.display())))
-}
-
-/// Runs the goals of a merged tree, also with the tests of both sides, and writes the results into `directory`.
-async fn check_merged(
-    directory: &Path,
-    goals: Vec<Goal>,
-    parallel: bool,
-    place: ExecutionContext,
-) -> io::Result<Vec<GoalResult>> {
-    let files = JudgingFiles::new(directory.to_owned());
-    let (target, plans) = (files.target_store(), files.plan_stores());
-    let place = place.with_known_failures(files.known_failures().map_err(io::Error::other)?);
-    let stores = [&target].into_iter().chain(&plans).cloned().collect();
-    let (results, trials) = ralph_driver::check_merged(goals, parallel, place, stores, &files.record()).await;
-    let mut trials: BTreeMap<PathBuf, Trial> = trials.into_iter().collect();
-    let check = MergeCheck {
-        results,
-        with_target: trials.remove(&target),
-        with_plans: plans.iter().map(|store| trials.remove(store)).collect(),
-    };
-    files.write(&check)?;
-    Ok(check.results)
 }

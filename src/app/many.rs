@@ -1,32 +1,50 @@
 //! Prepares a batch: everything that can fail is checked before any process starts.
 
+mod board;
+mod delivery;
+mod divided;
+mod plans;
+mod tree_settings;
+
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
+    io,
     path::{Path, PathBuf},
     time::SystemTime,
 };
 
+use ralph_core::event::{Goal, GoalResult, Trial};
 use ralph_forge::{Forge, ISSUES};
 use ralph_git::{Branches, CommitSigning, NoRepository, exclude};
 use ralph_plan::batch::{BatchId, BatchInput, BatchLimits, LOCAL, PlanName, Planned};
 use ralph_policy::trust::trusting;
-use ralph_system::{files::Directory, paths::create_private_dir, proc::Supervisor};
+use ralph_system::{
+    files::Directory,
+    paths::create_private_dir,
+    proc::{Confinement, Supervisor},
+};
 
 use super::{
     Confiner, ProjectPlace,
-    agents::{catalog, check_limits_hold},
-    batch_plans::{configuration, planned},
-    delivery::{delivery, forge, warn_of_keys},
-    divided::{check_divided, sections_of},
+    agents::{AgentChooser, Agents, catalog},
     gate::{guard, known_runners},
     keep::kept,
     sealed::sealed_goals_here,
     workers::REVIEW_ROUNDS,
 };
-use ralph_driver::batch_time;
-use ralph_many::{
-    BatchLock, BatchPaths, Engine, EngineCatalog, EngineError, MergeGate, Site, batches_in, installed, latest, prune,
+pub(crate) use board::{
+    BatchBegan, BoardOptions, ClosedBoard, follow_batch, output_of_batch, run_batch_detached, watch_batch,
 };
+use delivery::{delivery, forge, warn_of_keys};
+use divided::{check_divided, sections_of};
+pub(crate) use plans::added_to_batch;
+use plans::{configuration, planned};
+use ralph_driver::{ExecutionContext, batch_time};
+use ralph_many::{
+    BatchLock, BatchPaths, Engine, EngineCatalog, EngineError, JudgingFiles, MergeCheck, MergeGate, Site, batches_in,
+    installed, latest, prune,
+};
+pub(crate) use tree_settings::{OversizedCopy, check_tree_settings};
 
 use crate::{
     config::Config,
@@ -170,6 +188,20 @@ pub(crate) fn forge_of_project(place: &ProjectPlace, supervisor: &Supervisor) ->
     forge(place, &branches_of(&place.project, supervisor)?, supervisor)
 }
 
+/// Asks the forge of the project's remote, and returns in words what answers.
+///
+/// # Errors
+/// As [`forge_of_project`], or if it does not answer.
+pub(crate) fn forge_answer(place: &ProjectPlace, supervisor: &Supervisor) -> Result<String, Failure> {
+    let forge = forge_of_project(place, supervisor)?;
+    let branch = forge.default_branch()?;
+    let at = forge.repository();
+    Ok(format!(
+        "{}/{}/{} answers, with the branch {branch}",
+        at.host, at.owner, at.name
+    ))
+}
+
 /// Has git ignore the plans that are made from issues.
 ///
 /// # Errors
@@ -225,7 +257,39 @@ fn confined(
     let trees = paths.trees_of_project().to_owned();
     create_private_dir(&trees).map_err(|error| failed(&format!("{}: {error}", trees.display())))?;
     let places = [branches.root().to_owned(), branches.common_dir().to_owned(), trees];
-    Ok(branches.confined(confiner.merge_confinement(places)?))
+    Ok(branches.confined(merge_confinement(&confiner, places)?))
+}
+
+/// Returns the confinement of git for merges of what agents have committed, which may write to `places` as well: the
+/// repository's settings, which agents may change, name programs that merges run.
+///
+/// # Errors
+/// As [`Confiner::confinement`].
+fn merge_confinement(confiner: &Confiner, places: impl IntoIterator<Item = PathBuf>) -> Result<Confinement, Failure> {
+    let mut confinement = confiner.confinement(None)?;
+    confinement.write.extend(places);
+    if let Some(network) = confinement.network.as_mut().filter(|_| confiner.is_strict()) {
+        // Merges need no network. Nothing listens at this port.
+        network.proxy_port = Some(0);
+    }
+    Ok(confinement)
+}
+
+/// Refuses limits of a batch that the agents of its runs cannot be held to. Agents that cannot be started here are not
+/// checked, since the runs may be on another machine.
+///
+/// # Errors
+/// The [`Failure`] that such a run would end with.
+pub(crate) fn check_limits_hold(place: &ProjectPlace, config: &Config, supervisor: &Supervisor) -> Result<(), Failure> {
+    let catalog = catalog(place, config);
+    let chooser = AgentChooser::looking(&catalog, config, false, &place.project, supervisor);
+    let chosen = chooser.choose(&mut Vec::new());
+    let Ok(Agents { agents, workers, .. }) = chosen else {
+        return Ok(());
+    };
+    agents
+        .iter()
+        .try_for_each(|agent| chooser.held_to_limits(agent, &workers).map(drop))
 }
 
 /// The rules for judging the tests of merged trees.
@@ -251,6 +315,28 @@ pub(super) fn prune_batches(place: &ProjectPlace, config: &Config, supervisor: &
         // Branches cannot be examined without a repository. The next start tries again.
         Err(_) => Vec::new(),
     }
+}
+
+/// Runs the goals of a merged tree, also with the tests of both sides, and writes the results into `directory`.
+pub(super) async fn check_merged(
+    directory: &Path,
+    goals: Vec<Goal>,
+    parallel: bool,
+    place: ExecutionContext,
+) -> io::Result<Vec<GoalResult>> {
+    let files = JudgingFiles::new(directory.to_owned());
+    let (target, plans) = (files.target_store(), files.plan_stores());
+    let place = place.with_known_failures(files.known_failures().map_err(io::Error::other)?);
+    let stores = [&target].into_iter().chain(&plans).cloned().collect();
+    let (results, trials) = ralph_driver::check_merged(goals, parallel, place, stores, &files.record()).await;
+    let mut trials: BTreeMap<PathBuf, Trial> = trials.into_iter().collect();
+    let check = MergeCheck {
+        results,
+        with_target: trials.remove(&target),
+        with_plans: plans.iter().map(|store| trials.remove(store)).collect(),
+    };
+    files.write(&check)?;
+    Ok(check.results)
 }
 
 /// Locks the batches of the project.

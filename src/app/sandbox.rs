@@ -207,21 +207,6 @@ impl Confiner {
         self.is_lenient && !names_its_state(manifest)
     }
 
-    /// Returns the confinement of git for merges of what agents have committed, which may write to `places` as well: the
-    /// repository's settings, which agents may change, name programs that merges run.
-    ///
-    /// # Errors
-    /// As [`Confiner::confinement`].
-    pub(super) fn merge_confinement(&self, places: impl IntoIterator<Item = PathBuf>) -> Result<Confinement, Failure> {
-        let mut confinement = self.confinement(None)?;
-        confinement.write.extend(places);
-        if let Some(network) = confinement.network.as_mut().filter(|_| self.is_strict) {
-            // Merges need no network. Nothing listens at this port.
-            network.proxy_port = Some(0);
-        }
-        Ok(confinement)
-    }
-
     /// The description of the sandbox for the prompt of the agent of `manifest`, or of any agent.
     pub(super) fn confined(&self, manifest: Option<&Manifest>) -> AgentConfinement {
         match (self.level, self.is_strict) {

@@ -24,7 +24,7 @@ use ralph_system::{
     tree_copy::{self, CopiedFiles},
 };
 use ralph_text::{console::print, one_line};
-use ralph_words::{counted, goal_in_words, low_disk_in_words, size_in_words};
+use ralph_words::{goal_in_words, low_disk_in_words};
 use serde::{Deserialize, Serialize};
 
 use super::{ProjectPlace, ceilings::disk_floors, check_context::CheckContext, runtime::runtime};
@@ -43,8 +43,6 @@ const PORTS: RangeInclusive<u16> = 20_000..=29_999;
 const INCLUDE_FILE: &str = ".worktreeinclude";
 const INCLUDE_CAP_BYTES: u64 = 64 << 10;
 const RECORD_CAP_BYTES: u64 = 1 << 20;
-/// Most directories that are named as the largest parts of a copy.
-const NAMED: usize = 3;
 /// Time between two looks at a disk that is nearly full.
 const DISK_PAUSE: Duration = Duration::from_secs(2);
 
@@ -61,12 +59,6 @@ struct TreeRecord {
     link: Vec<String>,
     /// The report; `None` once a run has told it.
     report: Option<Box<PreparedTree>>,
-}
-
-/// A file set that is larger than the settings allow.
-pub(crate) struct OversizedCopy {
-    /// The largest parts, in words.
-    pub(crate) what: String,
 }
 
 /// Prepares the work tree `place` of the project at `source`, unless a record says that it is prepared. Returns the
@@ -151,58 +143,6 @@ pub(super) fn take_report(paths: &ProjectPaths) -> Option<Box<PreparedTree>> {
     let written = serde_json::to_vec(&record).ok()?;
     _ = replace_file(&path, &written); // otherwise the next run reports it again
     Some(report)
-}
-
-/// Checks the settings for work trees of the project before the first of them is made. Returns the copy if it is larger
-/// than the settings allow.
-///
-/// # Errors
-/// A [`Failure`] if a link leads out of the project, or if git cannot list the files to copy.
-pub(crate) fn check_tree_settings(
-    place: &ProjectPlace,
-    settings: &TreeSettings,
-    supervisor: &Supervisor,
-) -> Result<Option<OversizedCopy>, Failure> {
-    for path in &settings.link {
-        linked_path(&place.project, path)?;
-    }
-    let patterns = patterns(settings, &place.project);
-    let most = settings.copy_mib.map(|mib| u64::from(mib) << 20);
-    let Some(most) = most.filter(|_| !patterns.is_empty()) else {
-        return Ok(None);
-    };
-    let files = ignored_matching(&branches(&place.project, supervisor)?, &patterns)?;
-    let sizes: Vec<(&PathBuf, u64)> = files
-        .iter()
-        .filter_map(|file| Some((file, fs::symlink_metadata(place.project.join(file)).ok()?.len())))
-        .collect();
-    let bytes: u64 = sizes.iter().map(|(_, bytes)| bytes).sum();
-    let what = || OversizedCopy {
-        what: format!(
-            "each work tree would get copies of {}, {}, more than `tree.copyMiB` allows ({}): {}",
-            counted(files.len() as u64, "file"),
-            size_in_words(bytes),
-            size_in_words(most),
-            largest(&sizes)
-        ),
-    };
-    Ok((bytes > most).then(what))
-}
-
-/// Names the largest files, or directories of the project that contain files, with their sizes.
-fn largest(sizes: &[(&PathBuf, u64)]) -> String {
-    let mut parts = std::collections::BTreeMap::<String, u64>::new();
-    for (file, bytes) in sizes {
-        let first = file.components().next().map(Component::as_os_str).unwrap_or_default();
-        *parts.entry(first.to_string_lossy().into_owned()).or_default() += bytes;
-    }
-    let mut parts: Vec<(String, u64)> = parts.into_iter().collect();
-    parts.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
-    let parts = parts.iter().take(NAMED);
-    let parts: Vec<String> = parts
-        .map(|(name, bytes)| format!("`{}` {}", one_line(name), size_in_words(*bytes)))
-        .collect();
-    parts.join(", ")
 }
 
 impl TreeRecord {
@@ -320,7 +260,7 @@ fn link(place: &ProjectPlace, source: &Path, path: &str, tree: &Branches) -> Res
 ///
 /// # Errors
 /// A [`Failure`] if it is outside of the project.
-fn linked_path(source: &Path, path: &str) -> Result<Option<PathBuf>, Failure> {
+pub(super) fn linked_path(source: &Path, path: &str) -> Result<Option<PathBuf>, Failure> {
     let is_within = Path::new(path)
         .components()
         .all(|part| matches!(part, Component::Normal(_)));
@@ -384,7 +324,7 @@ fn run_all(
 }
 
 /// Returns the patterns of files to copy.
-fn patterns(settings: &TreeSettings, source: &Path) -> String {
+pub(super) fn patterns(settings: &TreeSettings, source: &Path) -> String {
     let own = settings.copy.iter().map(|pattern| format!("{pattern}\n"));
     let included = files::read_unfollowed(&source.join(INCLUDE_FILE), INCLUDE_CAP_BYTES);
     let included = included.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
@@ -419,7 +359,7 @@ fn tree_name(project: &Path) -> String {
     format!("{letters}_{hash:06x}")
 }
 
-fn branches(project: &Path, supervisor: &Supervisor) -> Result<Branches, Failure> {
+pub(super) fn branches(project: &Path, supervisor: &Supervisor) -> Result<Branches, Failure> {
     Branches::find(project, supervisor).map_err(|error: NoRepository| error.into())
 }
 

@@ -9,7 +9,6 @@ use ralph_system::diagnostics::Filter;
 use crate::config::Flag;
 
 use super::{
-    batch_flags::{ManyArgs, TakeArgs},
     comment_args::CommentArgs,
     listing_args::{AdaptersCommand, ConfigCommand, GoalsCommand, ReportFormatArg},
     setting_flags::{self, SettingFlags},
@@ -265,13 +264,8 @@ pub(super) enum CliCommand {
     /// settings. While the run is active, limits that are typed here become its limits, an adapter or a model gets its
     /// next iterations, and a permission mode decides from now on
     Continue(Box<Continuing>),
-    /// Run several plans side by side, each on a branch of its own, and merge finished plans: `ralph many api.md
-    /// ui.md`. A merge counts once the goals pass on the merged tree; options of `ralph` that are typed here apply to
-    /// every run
-    Many(Box<ManyArgs>),
-    /// Make plans from issues of your forge and run them side by side: `ralph take 42 43`, `ralph take --label ralph`. Without an issue
-    /// or a filter, list the open issues; options of `ralph` that are typed here apply to every run
-    Take(Box<TakeArgs>),
+    #[command(flatten)]
+    Batch(super::many::BatchCommand),
     /// Watch the loop work in a scratch repository, with a built-in agent that needs no model
     Demo {
         #[command(flatten)]
@@ -458,12 +452,6 @@ pub(super) enum CliCommand {
         #[command(subcommand)]
         command: Option<AdaptersCommand>,
     },
-    /// List the engines that can run the plans of `ralph many`, or show one
-    Engines {
-        /// The engine whose settings are printed, each with its origin
-        #[arg(value_name = "ENGINE")]
-        id: Option<String>,
-    },
     /// Check whether ralph can run here (agents, machine, project), and show how to fix problems
     Doctor {
         /// The format: for people or for programs
@@ -530,8 +518,6 @@ pub(super) enum CliCommand {
     },
     #[command(name = "__tear-down", hide = true)]
     TearDown,
-    #[command(name = "__review-merge", hide = true)]
-    ReviewMerge { directory: PathBuf },
     #[command(name = "__demo-agent", hide = true)]
     DemoAgent,
     #[cfg(feature = "native")]

@@ -175,6 +175,7 @@ mod tests {
         );
     }
 
+    #[cfg(feature = "batch")]
     #[test]
     fn an_unknown_flag_is_not_taken_for_the_name_of_a_plan() {
         let args = ["ralph", "many", "--frobnicate"].map(OsString::from);

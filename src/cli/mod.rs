@@ -8,7 +8,6 @@ mod adapters_add;
 mod any_arguments;
 mod args;
 mod attach;
-mod batch_flags;
 mod choice;
 mod comment;
 mod comment_args;
@@ -20,7 +19,6 @@ mod control;
 mod demo;
 mod diff;
 mod doctor;
-mod engines;
 mod exit_codes;
 #[cfg(feature = "telemetry")]
 mod export;
@@ -32,8 +30,8 @@ mod init;
 mod init_with_agent;
 mod listing_args;
 mod man;
+#[cfg_attr(not(feature = "batch"), path = "no_batch.rs")]
 mod many;
-mod many_report;
 mod mcp;
 mod mistake;
 mod more;
@@ -47,7 +45,6 @@ mod removed;
 mod replay;
 mod report;
 mod restore;
-mod review_merge;
 mod run;
 mod sandbox;
 mod scratch_project;
@@ -55,7 +52,6 @@ mod setting_flags;
 mod setup;
 mod status;
 mod table;
-mod take;
 mod target;
 mod tasks;
 mod tree;
@@ -261,15 +257,12 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
         Some(CliCommand::Mcp { socket, run, without }) => mcp::run(args, socket.as_deref(), run.as_deref(), without),
         #[cfg(feature = "acp-server")]
         Some(CliCommand::Acp(wish)) => acp::run(args, wish, supervisor),
-        Some(CliCommand::Engines { id }) => engines::run(args, id.as_deref()),
-        Some(CliCommand::Take(take)) => take::run(args, take, given, supervisor),
-        Some(CliCommand::Many(many)) => many::run(args, many, given, supervisor),
+        Some(CliCommand::Batch(command)) => many::dispatch(args, command, given, supervisor),
         Some(CliCommand::Notify) => notify::run(args, supervisor),
         Some(CliCommand::Completions { shell }) => completions::run(*shell),
         Some(CliCommand::Man { directory }) => man::run(directory.as_deref()),
         Some(CliCommand::Guard { spec }) => Ok(ralph_system::proc::guard::run(Path::new(spec))),
         Some(CliCommand::TearDown) => tree::tear_down(args, supervisor),
-        Some(CliCommand::ReviewMerge { directory }) => review_merge::run(args, directory, supervisor),
         Some(CliCommand::DemoAgent) => Ok(crate::demo::run()),
         #[cfg(feature = "native")]
         Some(CliCommand::NativeAgent { model }) => Ok(ralph_tools::native::run(model.clone())),

@@ -9,11 +9,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ralph_core::event::{Goal, Hooks, RunId, Usage};
+use ralph_core::event::{Goal, Hooks, RunId};
 use ralph_driver::RunChoice;
 use ralph_git::{Moment, Repository};
-use ralph_state::store::journal::read_view;
-use ralph_system::{paths::ProjectPaths, proc::Supervisor};
+use ralph_system::proc::Supervisor;
 use ralph_text::{console::complain, one_line, with_causes};
 use tempfile::TempDir;
 
@@ -52,7 +51,7 @@ pub(super) struct Assignment<'a> {
 /// The scratch directory of the agent, deleted on drop.
 pub(super) struct ScratchProject {
     scratch: TempDir,
-    directory: PathBuf,
+    pub(super) directory: PathBuf,
 }
 
 impl ScratchProject {
@@ -97,16 +96,8 @@ impl ScratchProject {
         Ok((code != 0).then_some(code))
     }
 
-    /// Returns what the agent has used.
-    pub(super) fn usage(&self) -> Usage {
-        let paths = ProjectPaths::new(&self.directory, Some(&self.state()));
-        let view = paths
-            .ok()
-            .and_then(|paths| read_view(&paths, &paths.latest_run()?).ok());
-        view.map(|view| view.usage).unwrap_or_default()
-    }
-
-    fn state(&self) -> PathBuf {
+    /// The directory with the states of its runs.
+    pub(super) fn state(&self) -> PathBuf {
         self.scratch.path().join("state")
     }
 }

@@ -12,6 +12,11 @@ struct LeafSetting {
 
 const LEAF_SETTINGS: &[LeafSetting] = &[
     LeafSetting {
+        key: "deliver",
+        feature: "batch",
+        is_built_in: cfg!(feature = "batch"),
+    },
+    LeafSetting {
         key: "listen",
         feature: "page",
         is_built_in: cfg!(feature = "page"),

@@ -2,6 +2,7 @@
 
 pub mod agent;
 pub mod agents;
+pub mod batches;
 pub mod connect;
 pub mod file_system;
 pub mod http;

@@ -1,8 +1,7 @@
 //! Runs, a batch and their server, in every state that the page shows.
 
 use crate::{
-    harness::{SOON, Sandbox, Script, http::Http, running::Running, wait_until},
-    many::sandbox_in,
+    harness::{SOON, Sandbox, Script, batches::sandbox_in, http::Http, running::Running, wait_until},
     web::{BLOCKED, Serving, serving},
 };
 

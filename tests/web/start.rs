@@ -5,9 +5,12 @@ use ralph_core::event::{Event, RunEvent};
 use serde_json::{Value, json};
 
 use super::{BLOCKED, serving};
-use crate::{
-    harness::{SOON, Sandbox, Script, http::Http, running::Running, wait_until},
-    many::{batch, sandbox_in},
+use crate::harness::{
+    SOON, Sandbox, Script,
+    batches::{batch, sandbox_in},
+    http::Http,
+    running::Running,
+    wait_until,
 };
 
 /// `ralph web` for the scripted agents of a sandbox.
@@ -142,6 +145,7 @@ fn a_blocked_run_goes_on_from_the_page_and_leaves_no_process_behind() {
     sandbox.waits_until_nothing_runs();
 }
 
+#[cfg(feature = "batch")]
 #[test]
 fn a_batch_that_was_killed_is_resumed() {
     let agent = "[ $plan = PLAN ] || await go; tick; over done";
@@ -174,6 +178,7 @@ fn a_batch_that_was_killed_is_resumed() {
     assert_eq!(board["end"]["type"], "merged", "{board:#}");
 }
 
+#[cfg(feature = "batch")]
 #[test]
 fn plans_are_started_as_a_batch() {
     let sandbox = sandbox_in(Sandbox::new(), "tick; over done", &["api", "ui"]);

@@ -1,4 +1,4 @@
-//! The boards of batches, read from disk without asking the process of the batch.
+//! Batches, in `ralph web`: their boards, read from disk without asking the process of the batch, and what starts them.
 //!
 //! Followers are kept between requests, so that a page that polls every few seconds causes each record to be read once.
 
@@ -8,28 +8,161 @@ use std::{
     sync::Arc,
 };
 
+use axum::{
+    Extension, Router,
+    extract::{Path as PathParameter, State, rejection::PathRejection},
+};
 use parking_lot::Mutex;
 use ralph_many::{BatchFollower, BatchPaths, batches_in};
 use ralph_plan::batch::{BatchId, PlanName};
 use ralph_review::Projects;
+use ralph_state::control::ClientRole;
 use ralph_system::paths::{ProjectPaths, States};
 use ralph_ui::board::Board;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use tokio::task::spawn_blocking;
+
+use super::{
+    archive::SharedReaders,
+    json::Json,
+    problem::{ApiProblem, HttpResult, no_such_method},
+    rows::routes,
+    start::{MOST_PLANS, StartSettings, Starts, options, plan_in, unprocessable},
+};
 
 /// Maximum number of projects whose last batch is listed.
 const LISTED: usize = 20;
 
+routes! { Arc<BatchServer>;
+    /// The last batch of each project, running ones first: what `ralph many status --json` prints. Only `ralph web` has this route.
+    get "/batches" => json(Vec<BatchEntry>), batches;
+    /// One batch with its plans and the open requests of their agents, which are answered below `/runs/{id}/asks`. In
+    /// `ralph web` alone.
+    get "/batches/{id}" in String, => json(BatchEntry), batch;
+    /// Starts a batch of plans in a project, as `ralph many` does there. Only in `ralph web`, and for the user alone. 409
+    /// with the words of the command line if it refuses.
+    post "/batches" body StartBatch, => json(StartedBatch), start_batch;
+    /// Resumes the last batch of a project, as `ralph many resume` does there. Only in `ralph web`, and for the user alone.
+    /// 409 with the words of the command line if it refuses.
+    post "/batches/{id}/resume" in String, => json(StartedBatch), resume_batch;
+}
+
+/// The state of the routes.
+struct BatchServer {
+    batches: Arc<Batches>,
+    projects: Arc<Projects>,
+    readers: SharedReaders,
+    starts: Arc<Starts>,
+}
+
 /// A batch and its project.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct BatchEntry {
+struct BatchEntry {
     /// The name of the project's directory.
-    pub(super) project: String,
-    pub(super) board: Board,
+    project: String,
+    board: Board,
+}
+
+/// A batch to be started.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct StartBatch {
+    /// The root of the project, as the list of runs has it.
+    project: PathBuf,
+    /// The plans, as paths in the project.
+    plans: Vec<String>,
+    /// How many run at a time.
+    #[serde(default)]
+    jobs: Option<u32>,
+    #[serde(default)]
+    settings: StartSettings,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct StartedBatch {
+    batch: String,
+}
+
+/// The routes of the batches of `projects`, whose states are below `root`.
+pub(super) fn routes(root: &Path, projects: Arc<Projects>, readers: SharedReaders, starts: Arc<Starts>) -> Router {
+    rows()
+        .method_not_allowed_fallback(no_such_method)
+        .with_state(Arc::new(BatchServer {
+            batches: Arc::new(Batches::below(root.to_owned(), Arc::clone(&projects))),
+            projects,
+            readers,
+            starts,
+        }))
+}
+
+async fn batches(State(server): State<Arc<BatchServer>>) -> HttpResult<Json<Vec<BatchEntry>>> {
+    let batches = Arc::clone(&server.batches);
+    Ok(Json(server.readers.look(move |_| batches.list()).await?))
+}
+
+async fn batch(
+    State(server): State<Arc<BatchServer>>,
+    id: Result<PathParameter<String>, PathRejection>,
+) -> HttpResult<Json<BatchEntry>> {
+    let PathParameter(id) = id?;
+    let batches = Arc::clone(&server.batches);
+    let found = server.readers.look(move |_| batches.find(&id).ok_or(id)).await?;
+    let missing = |id| ApiProblem::not_found(format!("there is no batch `{id}`; GET /batches lists them"));
+    found.map(Json).map_err(missing)
+}
+
+async fn start_batch(
+    State(server): State<Arc<BatchServer>>,
+    Extension(role): Extension<ClientRole>,
+    body: HttpResult<Json<StartBatch>>,
+) -> HttpResult<Json<StartedBatch>> {
+    let Json(wish) = body?;
+    if wish.plans.is_empty() || wish.plans.len() > MOST_PLANS {
+        return Err(unprocessable(format!("a batch has 1 to {MOST_PLANS} plans")));
+    }
+    let id = Arc::clone(&server.starts)
+        .start(role, wish.project, move |paths| {
+            let mut line = ["--__loop", "many", "--headless"].map(str::to_owned).to_vec();
+            line.extend(options(&wish.settings)?);
+            line.extend(wish.jobs.map(|jobs| format!("--jobs={jobs}")));
+            let plans = wish.plans.iter().map(|plan| plan_in(paths.project(), plan));
+            Ok((line, plans.collect::<HttpResult<Vec<_>>>()?))
+        })
+        .await?;
+    Ok(Json(StartedBatch { batch: id }))
+}
+
+async fn resume_batch(
+    State(server): State<Arc<BatchServer>>,
+    Extension(role): Extension<ClientRole>,
+    id: Result<PathParameter<String>, PathRejection>,
+) -> HttpResult<Json<StartedBatch>> {
+    let PathParameter(id) = id?;
+    let projects = Arc::clone(&server.projects);
+    let name = id.clone();
+    let is_its = move |paths: &ProjectPaths| batches_in(paths.state()).iter().any(|batch| batch.0 == name);
+    let found = spawn_blocking(move || projects.all().into_iter().find(is_its)).await;
+    let found = found.map_err(|error| ApiProblem::failed(error.to_string()))?;
+    let paths =
+        found.ok_or_else(|| ApiProblem::not_found(format!("there is no batch `{id}`; GET /batches lists them")))?;
+    let root = paths.project().to_owned();
+    let batch = Arc::clone(&server.starts)
+        .start(role, root, move |paths| {
+            if batches_in(paths.state()).pop().is_none_or(|last| last.0 != id) {
+                return Err(ApiProblem::conflict("only the last batch of a project can be resumed"));
+            }
+            let line = ["--__loop", "many", "resume", "--headless"];
+            Ok((line.map(str::to_owned).to_vec(), Vec::new()))
+        })
+        .await?;
+    Ok(Json(StartedBatch { batch }))
 }
 
 /// The batches of all projects.
-pub(super) struct Batches {
+struct Batches {
     root: PathBuf,
     projects: Arc<Projects>,
     /// Followers by the directory of their batch.
@@ -38,7 +171,7 @@ pub(super) struct Batches {
 
 impl Batches {
     /// Reads the batches of the projects whose states are below `root`.
-    pub(super) fn below(root: PathBuf, projects: Arc<Projects>) -> Batches {
+    fn below(root: PathBuf, projects: Arc<Projects>) -> Batches {
         Batches {
             root,
             projects,
@@ -47,7 +180,7 @@ impl Batches {
     }
 
     /// The last batch of each project: running ones first, then the latest first.
-    pub(super) fn list(&self) -> Vec<BatchEntry> {
+    fn list(&self) -> Vec<BatchEntry> {
         let mut last: Vec<(BatchId, PathBuf)> = self
             .states()
             .filter_map(|state| Some((batches_in(&state).pop()?, state)))
@@ -61,7 +194,7 @@ impl Batches {
     }
 
     /// Returns the batch of this name. The name is compared and never becomes part of a path.
-    pub(super) fn find(&self, name: &str) -> Option<BatchEntry> {
+    fn find(&self, name: &str) -> Option<BatchEntry> {
         self.states().find_map(|state| {
             let id = batches_in(&state).into_iter().find(|id| id.0 == name)?;
             self.look(&state, &id)

@@ -36,17 +36,15 @@ use tracing::warn;
 use super::{
     Listening, PATIENCE,
     archive::{Archive, SharedReaders, StoredRun},
-    batches::{BatchEntry, Batches},
     connection::{BODY_CAP_BYTES, Timeouts, take_body},
     files::TRUNCATED,
     json::Json,
     page, past,
     problem::{ApiProblem, HttpResult, no_such_method},
-    rows::routes,
     runs::{RunsQuery, handed_on, route_of_run},
     served::ServerStage,
     socket::{ONLY_LOOKS, PASSED_ON, Socket},
-    start::{self, AgentLookup},
+    start::{self, AgentLookup, Starts},
     tcp::serve_tcp,
 };
 
@@ -70,17 +68,8 @@ const KINDS: [&str; 8] = [
     "text/x-diff",
 ];
 
-routes! { Arc<Gateway>;
-    /// The last batch of each project, running ones first: what `ralph many status --json` prints. Only `ralph web` has this route.
-    get "/batches" => json(Vec<BatchEntry>), batches;
-    /// One batch with its plans and the open requests of their agents, which are answered below `/runs/{id}/asks`. In
-    /// `ralph web` alone.
-    get "/batches/{id}" in String, => json(BatchEntry), batch;
-}
-
 struct Gateway {
     projects: Arc<Projects>,
-    batches: Arc<Batches>,
     readers: SharedReaders,
     past: Router,
 }
@@ -140,21 +129,24 @@ fn role_of(peer: &UnixStream) -> ClientRole {
 
 fn all_routes(root: PathBuf, supervisor: &Supervisor, agents: AgentLookup) -> Router {
     let projects = Arc::new(Projects::below(root.clone()));
-    let starts = start::routes(Arc::clone(&projects), root.clone(), supervisor, agents);
+    let starts = Arc::new(Starts::new(Arc::clone(&projects), root.clone(), supervisor, agents));
+    let readers = SharedReaders::new(supervisor);
     let gateway = Gateway {
-        batches: Arc::new(Batches::below(root, Arc::clone(&projects))),
-        projects,
-        readers: SharedReaders::new(supervisor),
+        projects: Arc::clone(&projects),
+        readers: readers.clone(),
         past: past::routes(),
     };
-    rows()
+    let routes = Router::new()
         .route("/runs", get(list))
         .route("/runs/{id}", get(one))
         .route("/runs/{id}/{*route}", any(pass_on))
         .fallback(no_such_route)
         .method_not_allowed_fallback(no_such_method)
         .with_state(Arc::new(gateway))
-        .merge(starts)
+        .merge(start::routes(Arc::clone(&starts)));
+    #[cfg(feature = "batches")]
+    let routes = routes.merge(super::batches::routes(&root, projects, readers, starts));
+    routes
         .layer(from_fn(not_for_an_agent))
         .layer(DefaultBodyLimit::disable())
 }
@@ -184,22 +176,6 @@ async fn list(
         None => projects.runs(cache),
     };
     Ok(Json(gateway.readers.look(listed).await?))
-}
-
-async fn batches(State(gateway): State<Arc<Gateway>>) -> HttpResult<Json<Vec<BatchEntry>>> {
-    let batches = Arc::clone(&gateway.batches);
-    Ok(Json(gateway.readers.look(move |_| batches.list()).await?))
-}
-
-async fn batch(
-    State(gateway): State<Arc<Gateway>>,
-    id: Result<Path<String>, PathRejection>,
-) -> HttpResult<Json<BatchEntry>> {
-    let Path(id) = id?;
-    let batches = Arc::clone(&gateway.batches);
-    let found = gateway.readers.look(move |_| batches.find(&id).ok_or(id)).await?;
-    let missing = |id| ApiProblem::not_found(format!("there is no batch `{id}`; GET /batches lists them"));
-    found.map(Json).map_err(missing)
 }
 
 async fn one(

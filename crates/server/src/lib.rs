@@ -10,6 +10,7 @@ pub mod access;
 mod answering;
 mod archive;
 mod background;
+#[cfg(feature = "batches")]
 mod batches;
 mod compression;
 mod connection;

@@ -1,4 +1,4 @@
-//! Starts runs and batches for the user, in `ralph web`.
+//! Starts runs for the user, in `ralph web`.
 //!
 //! A start is the command line that the user would type, as a process of its own that outlives this server: it parses
 //! and checks everything, and what it refuses is refused here in its words. This server only makes sure that a request
@@ -15,17 +15,13 @@ use std::{
 
 use axum::{
     Extension, Router,
-    extract::{
-        Path as PathParameter, Query, State,
-        rejection::{PathRejection, QueryRejection},
-    },
+    extract::{Query, State, rejection::QueryRejection},
     http::StatusCode,
 };
 use ralph_core::{
     event::RunId,
     limits::{LIMITS, LimitUnit},
 };
-use ralph_many::batches_in;
 use ralph_plan::PlanKind;
 use ralph_review::Projects;
 use ralph_state::{control::ClientRole, store::lock};
@@ -48,7 +44,7 @@ use super::{
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Maximum number of plans offered, and of plans in a batch.
-const MOST_PLANS: usize = 64;
+pub(super) const MOST_PLANS: usize = 64;
 /// Maximum number of directory entries looked at for plans.
 const MOST_ENTRIES: usize = 2_000;
 /// The directories of a project in which plans are looked for.
@@ -60,12 +56,6 @@ routes! { Arc<Starts>;
     /// Starts a run in a project, as `ralph` does there, or continues its last one. Only in `ralph web`, and for the user
     /// alone. 409 with the words of the command line if it refuses.
     post "/runs" body StartRun, => json(StartedRun), start_run;
-    /// Starts a batch of plans in a project, as `ralph many` does there. Only in `ralph web`, and for the user alone. 409
-    /// with the words of the command line if it refuses.
-    post "/batches" body StartBatch, => json(StartedBatch), start_batch;
-    /// Resumes the last batch of a project, as `ralph many resume` does there. Only in `ralph web`, and for the user alone.
-    /// 409 with the words of the command line if it refuses.
-    post "/batches/{id}/resume" in String, => json(StartedBatch), resume_batch;
 }
 
 /// Returns the agents that a run of a project may be given.
@@ -161,27 +151,11 @@ struct StartRun {
     settings: StartSettings,
 }
 
-/// A batch to be started.
-#[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct StartBatch {
-    /// The root of the project, as the list of runs has it.
-    project: PathBuf,
-    /// The plans, as paths in the project.
-    plans: Vec<String>,
-    /// How many run at a time.
-    #[serde(default)]
-    jobs: Option<u32>,
-    #[serde(default)]
-    settings: StartSettings,
-}
-
 /// Settings of a run, which override those of its project. Each becomes an option of the command line.
 #[derive(Debug, Default, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct StartSettings {
+pub(super) struct StartSettings {
     #[serde(default)]
     adapter: Option<String>,
     #[serde(default)]
@@ -197,21 +171,9 @@ struct StartedRun {
     run: String,
 }
 
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct StartedBatch {
-    batch: String,
-}
-
-/// The routes that start runs in `projects`, whose states are below `root`.
-pub(super) fn routes(projects: Arc<Projects>, root: PathBuf, supervisor: &Supervisor, agents: AgentLookup) -> Router {
-    rows().with_state(Arc::new(Starts {
-        projects,
-        root,
-        supervisor: supervisor.clone(),
-        agents,
-        turn: Mutex::default(),
-    }))
+/// The routes that start runs.
+pub(super) fn routes(starts: Arc<Starts>) -> Router {
+    rows().with_state(starts)
 }
 
 async fn offers(
@@ -270,54 +232,18 @@ async fn start_run(
     Ok(Json(StartedRun { run: id }))
 }
 
-async fn start_batch(
-    State(starts): State<Arc<Starts>>,
-    Extension(role): Extension<ClientRole>,
-    body: HttpResult<Json<StartBatch>>,
-) -> HttpResult<Json<StartedBatch>> {
-    let Json(wish) = body?;
-    if wish.plans.is_empty() || wish.plans.len() > MOST_PLANS {
-        return Err(unprocessable(format!("a batch has 1 to {MOST_PLANS} plans")));
-    }
-    let id = starts
-        .start(role, wish.project, move |paths| {
-            let mut line = ["--__loop", "many", "--headless"].map(str::to_owned).to_vec();
-            line.extend(options(&wish.settings)?);
-            line.extend(wish.jobs.map(|jobs| format!("--jobs={jobs}")));
-            let plans = wish.plans.iter().map(|plan| plan_in(paths.project(), plan));
-            Ok((line, plans.collect::<HttpResult<Vec<_>>>()?))
-        })
-        .await?;
-    Ok(Json(StartedBatch { batch: id }))
-}
-
-async fn resume_batch(
-    State(starts): State<Arc<Starts>>,
-    Extension(role): Extension<ClientRole>,
-    id: Result<PathParameter<String>, PathRejection>,
-) -> HttpResult<Json<StartedBatch>> {
-    let PathParameter(id) = id?;
-    let projects = Arc::clone(&starts.projects);
-    let name = id.clone();
-    let is_its = move |paths: &ProjectPaths| batches_in(paths.state()).iter().any(|batch| batch.0 == name);
-    let found = spawn_blocking(move || projects.all().into_iter().find(is_its)).await;
-    let found = found.map_err(|error| ApiProblem::failed(error.to_string()))?;
-    let paths =
-        found.ok_or_else(|| ApiProblem::not_found(format!("there is no batch `{id}`; GET /batches lists them")))?;
-    let root = paths.project().to_owned();
-    let batch = starts
-        .start(role, root, move |paths| {
-            if batches_in(paths.state()).pop().is_none_or(|last| last.0 != id) {
-                return Err(ApiProblem::conflict("only the last batch of a project can be resumed"));
-            }
-            let line = ["--__loop", "many", "resume", "--headless"];
-            Ok((line.map(str::to_owned).to_vec(), Vec::new()))
-        })
-        .await?;
-    Ok(Json(StartedBatch { batch }))
-}
-
 impl Starts {
+    /// Starts runs in `projects`, whose states are below `root`.
+    pub(super) fn new(projects: Arc<Projects>, root: PathBuf, supervisor: &Supervisor, agents: AgentLookup) -> Starts {
+        Starts {
+            projects,
+            root,
+            supervisor: supervisor.clone(),
+            agents,
+            turn: Mutex::default(),
+        }
+    }
+
     /// Returns the listed project at `root`. The path is compared, and opened only as the project that it names.
     fn project(&self, root: &Path) -> HttpResult<ProjectPaths> {
         let known = self.projects.all().into_iter().find(|paths| paths.project() == root);
@@ -338,7 +264,7 @@ impl Starts {
 
     /// Starts the command line of `line_for` in a project. Its second part are arguments that are no options. Returns the
     /// id of what has begun.
-    async fn start(
+    pub(super) async fn start(
         self: Arc<Self>,
         role: ClientRole,
         root: PathBuf,
@@ -383,12 +309,12 @@ fn not_started(error: &io::Error) -> ApiProblem {
     }
 }
 
-fn unprocessable(why: String) -> ApiProblem {
+pub(super) fn unprocessable(why: String) -> ApiProblem {
     ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, why)
 }
 
 /// The options for the settings. Each is one argument with its value, so that no value is taken for an option.
-fn options(settings: &StartSettings) -> HttpResult<Vec<String>> {
+pub(super) fn options(settings: &StartSettings) -> HttpResult<Vec<String>> {
     let named = [("adapter", &settings.adapter), ("model", &settings.model)];
     let named = named
         .into_iter()
@@ -415,7 +341,7 @@ fn options(settings: &StartSettings) -> HttpResult<Vec<String>> {
 }
 
 /// Checks that `plan` is a file in the project, also where its path leads through links. Returns it as it was given.
-fn plan_in(project: &Path, plan: &str) -> HttpResult<String> {
+pub(super) fn plan_in(project: &Path, plan: &str) -> HttpResult<String> {
     let path = Path::new(plan);
     let is_inside = !plan.is_empty()
         && !plan.contains(char::is_control)

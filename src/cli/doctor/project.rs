@@ -73,19 +73,9 @@ fn repository(place: &ProjectPlace, supervisor: &Supervisor) -> Option<DoctorFin
 /// Asks the forge of the remote, if work is delivered there: its program has to be there, and its token has to be taken.
 fn forge(place: &ProjectPlace, config: &Config, supervisor: &Supervisor) -> Option<DoctorFinding> {
     const NAME: &str = "forge";
-    (config.deliver == DeliverTo::Pr).then(|| {
-        let asked = app::forge_of_project(place, supervisor).and_then(|forge| {
-            let branch = forge.default_branch()?;
-            let at = forge.repository();
-            Ok(format!(
-                "{}/{}/{} answers, with the branch {branch}",
-                at.host, at.owner, at.name
-            ))
-        });
-        match asked {
-            Ok(text) => DoctorFinding::new(NAME, FindingState::Good, text),
-            Err(failure) => DoctorFinding::new(NAME, FindingState::Weak, failure.message).todos(failure.hints),
-        }
+    (config.deliver == DeliverTo::Pr).then(|| match app::many::forge_answer(place, supervisor) {
+        Ok(text) => DoctorFinding::new(NAME, FindingState::Good, text),
+        Err(failure) => DoctorFinding::new(NAME, FindingState::Weak, failure.message).todos(failure.hints),
     })
 }
 

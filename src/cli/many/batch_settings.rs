@@ -101,7 +101,7 @@ pub(super) fn changes<'f>(
     sources.flags = [&given[..], &shared].concat();
     let config = config::load(&sources)?.config;
     if !(own.is_empty() && shared.is_empty() && !has_other_config) {
-        app::check_limits_hold(place, &config, supervisor)?;
+        app::many::check_limits_hold(place, &config, supervisor)?;
     }
     let is_changed = !own.is_empty() || has_other_config;
     let changes = Resumption {

@@ -11,7 +11,10 @@ use super::super::{
     run::{behind_screen, presentation, screen},
 };
 use crate::{
-    app::{self, BatchBegan, BoardOptions, ClosedBoard, ProjectPlace},
+    app::{
+        self, ProjectPlace,
+        many::{BatchBegan, BoardOptions, ClosedBoard},
+    },
     error::{Failure, FailureKind},
     ui::ScreenOptions,
 };
@@ -30,7 +33,7 @@ pub(super) fn run(
         // A run in a tree of its own is a batch of one.
         opens_run: args.tree.is_some(),
     };
-    app::run_batch_detached(place, behind_screen(given), options, supervisor)
+    app::many::run_batch_detached(place, behind_screen(given), options, supervisor)
 }
 
 /// Shows an existing batch.
@@ -44,13 +47,13 @@ pub(super) fn attach(
         return Err(Failure::new(FailureKind::Usage, "a board needs a terminal")
             .hint("`ralph many status` shows the status of each plan"));
     };
-    let site = app::site_of_batch(place, id, false, supervisor)?;
+    let site = app::many::site_of_batch(place, id, false, supervisor)?;
     let options = BoardOptions {
         screen,
         opening: opening(args),
         opens_run: false,
     };
-    app::watch_batch(&site, id, options)
+    app::many::watch_batch(&site, id, options)
 }
 
 /// The options of this command line that a ralph started to show a run needs as well.

@@ -9,8 +9,9 @@ use ralph_text::console::print;
 use ralph_words::counted;
 
 use super::{
-    super::{args::Args, batch_flags::Resuming, run::place, trust},
+    super::{args::Args, run::place, trust},
     batch_settings::{changes, is_shared, refuse_plan},
+    flags::Resuming,
     last_batch::{last, named, unsent, wait_until_done},
 };
 use ralph_many::{BatchLock, BatchPaths};
@@ -26,7 +27,7 @@ pub(super) fn add(args: &Args, plans: &[PathBuf], supervisor: &Supervisor) -> Re
     trust::refuse_agent(&place.paths, UserOnlyAction::Many)?;
     let (id, batch) = last(&place)?;
     let known: Vec<Planned> = batch.plans.iter().map(planned).collect();
-    let added = app::added_to_batch(&place, plans, &known)?;
+    let added = app::many::added_to_batch(&place, plans, &known)?;
     let names: Vec<String> = added.iter().map(|plan| plan.name.0.clone()).collect();
     let changes = BatchChanges {
         added,
@@ -40,7 +41,7 @@ pub(super) fn add(args: &Args, plans: &[PathBuf], supervisor: &Supervisor) -> Re
         };
         ask(&place, &id, &changes, has_all)?;
     } else {
-        let _lock = app::lock_batches(&place, supervisor)?;
+        let _lock = app::many::lock(&place, supervisor)?;
         ralph_many::record(&BatchPaths::new(&place.paths, &id), BatchInput::Change { changes })?;
     }
     let count = counted(names.len() as u64, "plan");
@@ -114,7 +115,7 @@ pub(super) fn running(
     };
     if changes == BatchChanges::default() {
         // The error that a start meets.
-        return app::lock_batches(place, supervisor).map(|_| 0);
+        return app::many::lock(place, supervisor).map(|_| 0);
     }
     let (jobs, limits) = (changes.jobs, changes.limits);
     let is_done = |batch: &Batch| {
@@ -144,6 +145,6 @@ pub(in crate::cli) fn state_of_plan(args: &Args, plan: &str, supervisor: &Superv
     let place = place(args)?;
     let (id, batch) = last(&place)?;
     let plan = named(&batch, plan)?;
-    let site = app::site_of_batch(&place, &id, false, supervisor)?;
+    let site = app::many::site_of_batch(&place, &id, false, supervisor)?;
     ralph_many::job_state(&site, &plan).map_err(|why| Failure::new(FailureKind::Failed, why))
 }

@@ -30,8 +30,8 @@ pub(super) fn clean(args: &Args, older_ms: Option<u64>, supervisor: &Supervisor)
         print("nothing to clean: there is no batch in this project\n");
         return Ok(0);
     };
-    let _lock = app::lock_batches(&place, supervisor)?;
-    let site = app::site_of_batch(&place, &last, false, supervisor)?;
+    let _lock = app::many::lock(&place, supervisor)?;
+    let site = app::many::site_of_batch(&place, &last, false, supervisor)?;
     let older = older_ms.map(Duration::from_millis);
     let failed = |why| Failure::new(FailureKind::Failed, why);
     let cleaned = ralph_many::clean(&site, older, SystemTime::now()).map_err(failed)?;

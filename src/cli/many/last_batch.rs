@@ -61,5 +61,5 @@ pub(super) fn named(batch: &Batch, plan: &str) -> Result<PlanName, Failure> {
         .iter()
         .map(|plan| (plan.name.clone(), plan.file.clone()))
         .collect();
-    app::named_plan(&known, plan)
+    app::many::named_plan(&known, plan)
 }

@@ -11,8 +11,8 @@ use ralph_state::control::frames::UiEvent;
 use ralph_text::signs::AsciiSigns;
 
 pub use ralph_ui::report::OutputStyle;
+pub(crate) use text::limits_in_words;
 pub use text::{Pace, TextPrinter};
-pub(crate) use text::{dated_line, limits_in_words};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OutputFormat {

@@ -280,13 +280,6 @@ pub(crate) fn code_and_sign(tone: Tone) -> (&'static str, &'static str) {
     }
 }
 
-/// A dated line, as a run without a screen prints it.
-pub(crate) fn dated_line(at_ms: u64, line: &ralph_words::EventLine, style: OutputStyle) -> String {
-    let (code, sign) = code_and_sign(line.tone);
-    let text = style.paint(code, &format!("{sign} {}", one_line(&line.text)));
-    format!("{} {text}\n", style.paint("2", &clock_time(at_ms)))
-}
-
 fn keep(style: OutputStyle) -> KeptEscapes {
     match style.form() {
         AllowedEscapes::Coloured => KeptEscapes::Colour,

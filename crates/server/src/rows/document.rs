@@ -10,7 +10,7 @@ use schemars::{
 use serde_json::{Map, Value, json};
 
 use crate::{
-    access, gateway,
+    access,
     problem::Body,
     routes,
     runs::{self, RUNS},
@@ -305,13 +305,15 @@ impl Operation<'_> {
 }
 
 /// Writes the file if `RALPH_TEST_WRITE` is set.
+#[cfg_attr(not(feature = "batches"), ignore = "the document has the routes of batches")]
 #[test]
 fn the_document_of_the_api_is_the_committed_one() {
     let mut document = OpenApiDocument::new();
     routes::describe(&mut document);
     document.repeat_below_runs();
     runs::describe(&mut document);
-    gateway::describe(&mut document);
+    #[cfg(feature = "batches")]
+    crate::batches::describe(&mut document);
     start::describe(&mut document);
     access::describe(&mut document);
     let text = document.written();

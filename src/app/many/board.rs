@@ -30,7 +30,7 @@ use crate::{
     ui::{ScreenOptions, front_end},
 };
 
-use super::{ProjectPlace, detached::exit_code};
+use super::super::{ProjectPlace, detached::exit_code};
 
 /// Maximum size of a batch's output, which is a line for each event.
 const OUTPUT_CAP_BYTES: u64 = 1 << 20;

@@ -28,7 +28,7 @@ use crate::{
     ui::{Presentation, headless::OutputFormat},
 };
 
-use super::{
+use crate::cli::{
     listing_args::ReportFormatArg,
     table::{TableCell, table},
 };
@@ -104,7 +104,7 @@ pub(super) fn report(
     (format, out): (ReportFormatArg, Option<&Path>),
     supervisor: &Supervisor,
 ) -> Result<u8, Failure> {
-    let site = app::site_of_batch(place, id, false, supervisor)?;
+    let site = app::many::site_of_batch(place, id, false, supervisor)?;
     let usage = ralph_many::used(&site, batch);
     let is_running = BatchLock::is_held(&place.paths);
     let plans = batch.plans.iter().map(|plan| {

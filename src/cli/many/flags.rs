@@ -1,21 +1,41 @@
-//! The arguments of `ralph many`.
+//! The commands of batches, and their arguments.
 
 use std::path::PathBuf;
 
 use clap::Subcommand;
 use ralph_policy::settings::parse_duration;
 
-use super::{
+use crate::cli::{
     listing_args::ReportFormatArg,
     setting_flags::{self, SettingFlags},
 };
+
+#[derive(Debug, Subcommand)]
+#[command(defer = true)]
+pub(in crate::cli) enum BatchCommand {
+    /// Run several plans side by side, each on a branch of its own, and merge finished plans: `ralph many api.md
+    /// ui.md`. A merge counts once the goals pass on the merged tree; options of `ralph` that are typed here apply to
+    /// every run
+    Many(Box<ManyArgs>),
+    /// Make plans from issues of your forge and run them side by side: `ralph take 42 43`, `ralph take --label ralph`. Without an issue
+    /// or a filter, list the open issues; options of `ralph` that are typed here apply to every run
+    Take(Box<TakeArgs>),
+    /// List the engines that can run the plans of `ralph many`, or show one
+    Engines {
+        /// The engine whose settings are printed, each with its origin
+        #[arg(value_name = "ENGINE")]
+        id: Option<String>,
+    },
+    #[command(name = "__review-merge", hide = true)]
+    ReviewMerge { directory: PathBuf },
+}
 
 /// Remove what batches that are over have left: checkpoints, states of work trees, branches that others contain
 ///
 /// Commits that are on no other branch, work trees with changes and a last batch that can be resumed stay. Each is named, with the
 /// command that removes it.
 #[derive(Debug, clap::Args)]
-pub(super) struct CleanFlags {
+pub(in crate::cli) struct CleanFlags {
     /// Only what batches left in which nothing has happened for this time, such as 12h or 7d
     #[arg(long = "older", value_name = "TIME", value_parser = parse_duration)]
     pub(super) older_ms: Option<u64>,
@@ -29,7 +49,7 @@ pub(super) struct CleanFlags {
     mut_arg("max-tokens", |arg| arg.hide(false).help_heading(None::<&str>).help("New token limit of all plans together, or \"unlimited\" [default: as before]")),
     mut_arg("calls-per-hour", |arg| arg.hide(false).help_heading(None::<&str>).help("New limit of iterations per hour of all plans together, or \"unlimited\" [default: as before]"))
 )]
-pub(super) struct Resuming {
+pub(in crate::cli) struct Resuming {
     /// Plans to go on with alone, by their names or files; also those that were cancelled [default: all that are not merged]
     #[arg(value_name = "PLAN")]
     pub(super) plans: Vec<String>,
@@ -50,7 +70,7 @@ pub(super) struct Resuming {
     subcommand_negates_reqs = true,
     mut_args(setting_flags::hide_listed)
 )]
-pub(super) struct ManyArgs {
+pub(in crate::cli) struct ManyArgs {
     #[command(subcommand)]
     pub(super) command: Option<ManyCommand>,
     /// The plans, which are files of the project
@@ -78,7 +98,7 @@ pub(super) struct ManyArgs {
 // Arguments of `ralph take`.
 #[derive(Debug, clap::Args)]
 #[command(mut_args(setting_flags::hide_listed))]
-pub(super) struct TakeArgs {
+pub(in crate::cli) struct TakeArgs {
     /// The issues, by their numbers
     #[arg(value_name = "ISSUE", value_parser = issue_number, conflicts_with_all = ["label", "assignee", "milestone", "query"])]
     pub(super) issues: Vec<u64>,
@@ -124,7 +144,7 @@ fn issue_number(text: &str) -> Result<u64, String> {
 }
 
 #[derive(Debug, Subcommand)]
-pub(super) enum ManyCommand {
+pub(in crate::cli) enum ManyCommand {
     /// Show the status of each plan of the last batch
     Status {
         /// Print one JSON object

@@ -10,8 +10,8 @@ use ralph_plan::{
 };
 
 use super::{
-    ProjectPlace,
-    batch_plans::{configuration, plan_bytes, usable, with_order_of},
+    super::ProjectPlace,
+    plans::{configuration, plan_bytes, usable, with_order_of},
 };
 use crate::error::{Failure, FailureKind};
 

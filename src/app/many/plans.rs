@@ -13,7 +13,7 @@ use ralph_plan::{
 use ralph_system::files::{self, PLAN_CAP_BYTES};
 use ralph_text::with_causes;
 
-use super::ProjectPlace;
+use super::super::ProjectPlace;
 use crate::error::{Failure, FailureKind};
 
 pub(super) fn configuration(what: String) -> Failure {

@@ -10,7 +10,7 @@ use crate::{
     ui::{Presentation, headless::OutputFormat},
 };
 
-use super::{
+use crate::cli::{
     args::Args,
     table::{TableCell, table},
     trust,
@@ -18,7 +18,7 @@ use super::{
 
 pub(super) fn run(args: &Args, id: Option<&str>) -> Result<u8, Failure> {
     let place = trust::place_to_look(args)?;
-    let catalog = app::engines(&place);
+    let catalog = app::many::engines(&place);
     match id {
         None => {
             list(&catalog);

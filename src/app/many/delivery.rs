@@ -5,7 +5,7 @@ use ralph_git::{Branches, RemoteError, RemoteRepository, remote_address};
 use ralph_plan::batch::{Delivery, DeliveryKind, Planned};
 use ralph_system::proc::Supervisor;
 
-use super::{ProjectPlace, batch_plans::configuration};
+use super::{super::ProjectPlace, plans::configuration};
 use ralph_many::REMOTE;
 
 use crate::{

@@ -2,16 +2,17 @@
 
 use std::path::Path;
 
-use ralph_core::event::{ReviewAnswer, ReviewResult};
+use ralph_core::event::{ReviewAnswer, ReviewResult, Usage};
 use ralph_git::{Branches, range_patch};
 use ralph_plan::{
     batch::MergeReview,
     claims::{StatusPlace, review_answer},
 };
-use ralph_system::{files, proc::Supervisor};
+use ralph_state::store::journal::read_view;
+use ralph_system::{files, paths::ProjectPaths, proc::Supervisor};
 use ralph_text::{one_line, sanitized, with_causes};
 
-use super::{
+use crate::cli::{
     args::Args,
     scratch_project::{Assignment, ScratchProject},
     trust,
@@ -50,10 +51,19 @@ pub(super) fn run(args: &Args, directory: &Path, supervisor: &Supervisor) -> Res
         None => answer(&scratch_project.file(WRITTEN))?,
         Some(_) => ReviewResult::Failed,
     };
-    let usage = scratch_project.usage();
+    let usage = usage(&scratch_project);
     write_review(directory, &MergeReview { result, usage })
         .map_err(|error| failed(format!("{}: {error}", directory.display())))?;
     Ok(0)
+}
+
+/// Returns what the reviewer has used.
+fn usage(scratch_project: &ScratchProject) -> Usage {
+    let paths = ProjectPaths::new(&scratch_project.directory, Some(&scratch_project.state()));
+    let view = paths
+        .ok()
+        .and_then(|paths| read_view(&paths, &paths.latest_run()?).ok());
+    view.map(|view| view.usage).unwrap_or_default()
 }
 
 /// Makes the settings of a run those of its reviewer.

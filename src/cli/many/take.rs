@@ -17,9 +17,13 @@ use ralph_ui::report::OutputStyle;
 use ralph_words::counted;
 
 use super::{
+    change::planned,
+    command::{own_screen, start_batch},
+    flags::{ManyArgs, TakeArgs},
+    last_batch::last,
+};
+use crate::cli::{
     args::Args,
-    batch_flags::{ManyArgs, TakeArgs},
-    many::{self, last, planned},
     run::place,
     setting_flags::SettingFlags,
     table::{TableCell, table},
@@ -40,7 +44,7 @@ const LONGEST: Duration = Duration::from_secs(60);
 /// Carries out `take`. `given` is the whole command line.
 pub(super) fn run(args: &Args, take: &TakeArgs, given: &[OsString], supervisor: &Supervisor) -> Result<u8, Failure> {
     let place = place(args)?;
-    let forge = app::forge_of_project(&place, supervisor)?;
+    let forge = app::many::forge_of_project(&place, supervisor)?;
     let filter = IssueFilter {
         labels: take.label.clone(),
         assignee: take.assignee.clone(),
@@ -51,7 +55,7 @@ pub(super) fn run(args: &Args, take: &TakeArgs, given: &[OsString], supervisor: 
     if take.list || !is_chosen {
         return list(&forge.issues(&filter)?);
     }
-    let watches = take.watch && (args.behind_screen || many::own_screen(args, take.headless, &place).is_none());
+    let watches = take.watch && (args.behind_screen || own_screen(args, take.headless, &place).is_none());
     let mut pause = SHORTEST;
     let issues = loop {
         let issues = match take.issues.is_empty() {
@@ -68,7 +72,7 @@ pub(super) fn run(args: &Args, take: &TakeArgs, given: &[OsString], supervisor: 
         print("no issue waits to be taken\n");
         return Ok(0);
     }
-    app::leave_out_plans_of_issues(&place, supervisor)?;
+    app::many::leave_out_plans_of_issues(&place, supervisor)?;
     let plans = write_plans(&place.project, &issues)?;
     if take.plans_only {
         for plan in &plans {
@@ -98,7 +102,7 @@ pub(super) fn run(args: &Args, take: &TakeArgs, given: &[OsString], supervisor: 
             .spawn(move || watch.run());
         started.map_err(|error| Failure::new(FailureKind::Failed, format!("the issues cannot be watched: {error}")))?;
     }
-    many::start_batch(args, &batch, take.watch, given, supervisor)
+    start_batch(args, &batch, take.watch, given, supervisor)
 }
 
 /// Looks for issues that come while a batch runs, and adds their plans to it.
@@ -151,7 +155,7 @@ impl IssueWatch {
         }
         let plans = write_plans(&self.place.project, &new)?;
         let changes = BatchChanges {
-            added: app::added_to_batch(&self.place, &plans, &known)?,
+            added: app::many::added_to_batch(&self.place, &plans, &known)?,
             ..BatchChanges::default()
         };
         let asked = ask_to_change(&BatchPaths::new(&self.place.paths, &id), &changes);
