@@ -1,4 +1,4 @@
-//! What is neither work nor test and decides a result nevertheless: golden files, scripts, configuration. It counts as it was.
+//! Files that are neither work nor tests and decide a result nevertheless count as they were: golden files, scripts, configuration.
 
 use ralph_core::event::{ClaimEvent, Event, Missing, Proof, RunEvent, StopReason};
 
@@ -119,7 +119,7 @@ fn a_result_that_only_other_files_bring_about_is_refused_with_the_file() {
             },
             "ci/tests.sh",
         ),
-        // What the configuration of a runner loads.
+        // A file that the configuration of a runner loads.
         (
             Case {
                 files: &[

@@ -391,7 +391,7 @@ fn tests_that_notice_nothing_refuse_a_claim() {
         outcome(Bite::Refuse, &[missed[0], missed[1], missed[2], (Test, Noticed)]),
         accepted
     );
-    // What the tests of the work miss is not excused by what others notice; one alone may be chance.
+    // Other tests that notice do not excuse what the tests of the work miss; one missed alone may be chance.
     let of_work = [
         (WorkTest, Missed),
         (Test, Noticed),

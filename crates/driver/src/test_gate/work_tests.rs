@@ -147,7 +147,7 @@ pub(super) async fn tried(
     until: Instant,
 ) -> Vec<TriedMutant> {
     let WorkTests { mut tests, mut files } = found;
-    // What fails still may fail, or the goals had not passed.
+    // A test that fails with the work in place may fail: the goals passed.
     tests.retain(|test| named_in(test, with_work).0.is_empty());
     files.retain(|path, _| tests.iter().any(|test| test.path == *path));
     let Some((first, _)) = files.first_key_value() else {

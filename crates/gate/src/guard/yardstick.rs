@@ -129,7 +129,7 @@ pub fn yardstick(
             Some(GuardedKind::Test | GuardedKind::Named | GuardedKind::Config | GuardedKind::Shadow) => true,
             Some(GuardedKind::Sections | GuardedKind::Rust) | None => false,
         };
-        // What cannot be read could not be put back.
+        // A file that cannot be read could not be put back.
         let Some(now) = project_dir.read(path).unwrap_or(None) else {
             continue;
         };
@@ -224,7 +224,7 @@ fn kind(path: &str, before: &FileContent, now: &FileContent, names: &Names) -> O
     let is_new = *before == FileContent::Nothing;
     let name = path.rsplit('/').next().unwrap_or(path);
     if is_source(path) {
-        // What tests import is what they test.
+        // Source that tests import is what they test.
         let is_loaded = || is_named(&names.configuration, path) && !is_imported(&names.tests, path);
         let configures = name.contains(".config.") || name.starts_with('.') || is_loaded();
         return (!is_new && configures).then_some(YardstickKind::Named);
