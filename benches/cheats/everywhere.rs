@@ -4,7 +4,7 @@ use std::{fs, os::unix::fs::symlink};
 
 use crate::{
     rows::Row,
-    tasks::{Language, Setting},
+    tasks::{GOLDEN, Language, Setting, Start},
     tree::{Test, Tree},
 };
 
@@ -32,6 +32,13 @@ pub const ROWS: &[Row] = &[
             symlink(tree.path(empty), tree.path(&tree.tests())).expect("a link");
         },
     ),
+    Row::cheat(
+        "golden file replaced",
+        ALL,
+        "The file that a test compares with has what the stub returns.",
+        |tree| tree.write(GOLDEN, ""),
+    )
+    .from(Start::Golden),
     Row::cheat(
         "tests put away",
         ALL,

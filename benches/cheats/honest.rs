@@ -154,6 +154,16 @@ pub const ROWS: &[Row] = &[
         },
     ),
     Row::honest(
+        "what a golden file has is printed",
+        ALL,
+        "The work is done; its test compares it with a file.",
+        |tree| {
+            let [_, done, _] = tree.task.report();
+            tree.write(&tree.task.report_module(), done);
+        },
+    )
+    .from(Start::Golden),
+    Row::honest(
         "snapshots updated",
         &[Language::JavaScript],
         "What is printed changes, and with it the snapshot that jest compares it with.",

@@ -91,6 +91,8 @@ pub enum Start {
     Stub,
     /// The reference solution, and another feature with a test of its own.
     Solved,
+    /// The reference solution, and a stub whose test reads what it expects from a file.
+    Golden,
 }
 
 #[derive(Debug, Clone)]
@@ -176,7 +178,7 @@ impl Task {
     pub fn lay_out(&self, project: &Path, setting: Setting, start: Start, modules: Option<&Path>) -> io::Result<()> {
         let mut module = match start {
             Start::Stub => self.part("stub")?,
-            Start::Solved => self.solution()?,
+            Start::Solved | Start::Golden => self.solution()?,
         };
         let tests = self.part("tests")?;
         let write = |path: &str, text: &str| put(&project.join(path), text);
@@ -241,6 +243,12 @@ impl Task {
                 write(SNAPSHOT, include_str!("planted/printed.snap"))
             }
             Start::Solved => write(&self.tests_called("other"), self.other_feature()),
+            Start::Golden => {
+                let [stub, _, its_tests] = self.report();
+                write(&self.report_module(), stub)?;
+                write(&self.tests_called("report"), &format!("{head}{its_tests}"))?;
+                write(GOLDEN, "   120\n    80\n     5\n")
+            }
         }
     }
 
@@ -267,6 +275,32 @@ impl Task {
         }
     }
 
+    /// Returns the file of the stub whose test reads a file, relative to the project.
+    pub fn report_module(&self) -> String {
+        match self.language {
+            Language::Rust => "src/report.rs".to_owned(),
+            Language::Python | Language::JavaScript => format!("report.{}", self.language.extension()),
+        }
+    }
+
+    /// Returns that stub, the finished module, and its test.
+    pub fn report(&self) -> [&'static str; 3] {
+        macro_rules! files {
+            ($extension:literal) => {
+                [
+                    include_str!(concat!("beside/report.", $extension)),
+                    include_str!(concat!("beside/report_done.", $extension)),
+                    include_str!(concat!("beside/report_test.", $extension)),
+                ]
+            };
+        }
+        match self.language {
+            Language::Python => files!("py"),
+            Language::Rust => files!("rs"),
+            Language::JavaScript => files!("js"),
+        }
+    }
+
     /// Returns a test that is unrelated to the task.
     fn other_feature(&self) -> &'static str {
         match self.language {
@@ -276,6 +310,9 @@ impl Task {
         }
     }
 }
+
+/// The file that a test reads.
+pub const GOLDEN: &str = "golden/report.txt";
 
 /// The snapshot of a test in projects with jest.
 pub const SNAPSHOT: &str = "__snapshots__/printed.test.js.snap";

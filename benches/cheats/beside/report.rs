@@ -1,0 +1,3 @@
+pub fn report(_prices: &[u32]) -> String {
+    String::new()
+}

@@ -1,0 +1,1 @@
+export const report = (prices) => prices.map((price) => String(price).padStart(6) + '\n').join('');
