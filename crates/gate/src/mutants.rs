@@ -20,7 +20,7 @@ use std::{collections::BTreeMap, ops::RangeInclusive};
 
 use ralph_core::event::{Mutant, MutantTarget};
 
-use candidate::{AGAIN, Candidate, Edit, Random};
+use candidate::{AGAIN, Candidate, Edit, PROBABLE, Random};
 use language::Language;
 use source::Source;
 
@@ -105,7 +105,10 @@ pub fn expectations_by_test(path: &str, text: &str, most: usize) -> Vec<Vec<Muta
     for candidate in assertions::candidates(&source, &mut random) {
         tests.entry(candidate.group).or_default().push(candidate);
     }
-    let of_test = |candidates: Vec<Candidate>| {
+    let of_test = |mut candidates: Vec<Candidate>| {
+        if candidates.iter().any(|candidate| candidate.tier < PROBABLE) {
+            candidates.retain(|candidate| candidate.tier < PROBABLE);
+        }
         let ordered = candidate::by_assertion(candidates, most);
         mutations(path, &source, ordered)
     };

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::MutationKind;
-use super::candidate::{AGAIN, Candidate, Edit, LAST_RESORT, Random};
+use super::candidate::{AGAIN, Candidate, Edit, LAST_RESORT, PROBABLE, Random};
 use super::language::Language;
 use super::literal::{Value, altered, altered_again, value};
 use super::negation::{Meaning, meaning};
@@ -20,6 +20,11 @@ const MATCHERS: [&str; 8] = [
     "equals",
     "eql",
     "lengthOf",
+];
+/// Words in the names that functions of a project have which assert something.
+const ASSERTING: [&str; 13] = [
+    "assert", "check", "ensure", "eq", "equal", "equals", "expect", "match", "matches", "must", "same", "should",
+    "verify",
 ];
 /// Replaces an expected value that is computed.
 const OTHER: &str = "\"another value\"";
@@ -93,8 +98,33 @@ impl Finder<'_> {
             ("expect", _) => self.expect_chain(token),
             ("assertRaises" | "raises", Language::Python) => self.raised_type(token),
             ("parametrize", Language::Python) => self.parametrized(token),
-            _ => None,
+            _ => self.own_assertion(token),
         }
+    }
+
+    /// A statement that calls a function or macro of the project which is probably an assertion: `check_eq!(add(1, 2), 3)`.
+    fn own_assertion(&mut self, token: usize) -> Option<()> {
+        let source = self.source;
+        let open = token + 1 + usize::from(source.is_punct(token + 1, "!"));
+        let close = source
+            .partner(open)
+            .filter(|close| source.is_punct(open, "(") && *close > open)?;
+        let start = self.start_of_call(token);
+        let begins = source.tokens_of_line(source.line_of(start)).start == start;
+        let ends = source.is_punct(close + 1, ";") || source.line_of(close + 1) > source.line_of(close);
+        (begins && ends && is_called_like_an_assertion(source.at(token))).then_some(())?;
+        let parts = source.split(open + 1..close);
+        let is_call = |token: usize| source.is_word(token) && source.is_punct(token + 1, "(");
+        let has_call = |part: &Range<usize>| part.clone().any(is_call);
+        let literal = parts.iter().find_map(|part| match value(source, part) {
+            Value::Literal(tokens) => tokens.first().copied(),
+            Value::Constructed(_) | Value::Named(_) | Value::Computed => None,
+        })?;
+        parts.iter().any(has_call).then_some(())?;
+        let scope = self.scope(start).filter(|scope| scope.is_test)?;
+        let edit = Edit::of_token(source, literal, altered(source, literal)?)?;
+        self.push(MutationKind::Literal, PROBABLE, scope, start, vec![edit]);
+        Some(())
     }
 
     /// An assertion that is a call, such as `assertEqual(f(x), 5)`.
@@ -495,6 +525,20 @@ impl Finder<'_> {
         }
         source.tokens.len()
     }
+}
+
+/// Whether a name has a word of assertions: `check_eq`, `expectSame`.
+fn is_called_like_an_assertion(name: &str) -> bool {
+    let mut words: Vec<String> = vec![String::new()];
+    for c in name.chars() {
+        if c == '_' || c.is_uppercase() {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut().filter(|_| c != '_') {
+            word.push(c.to_ascii_lowercase());
+        }
+    }
+    words.iter().any(|word| ASSERTING.contains(&word.as_str()))
 }
 
 /// The meaning of a name that is in no table, such as `assertTreeEquals`.

@@ -382,3 +382,65 @@ fn another_number_is_surely_another_number() {
         assert_eq!(literal::number(number).as_deref(), Some(other));
     }
 }
+
+/// The altered lines of each test.
+fn by_test(path: &str, text: &str) -> Vec<Vec<String>> {
+    let tests = expectations_by_test(path, text, 2);
+    let lines = |mutations: Vec<Mutation>| mutations.into_iter().map(|one| one.mutant.after.to_string()).collect();
+    tests.into_iter().map(lines).collect()
+}
+
+#[test]
+fn each_test_has_two_altered_expectations_of_which_literals_come_first() {
+    let text = "class T(unittest.TestCase):
+    def test_one(self):
+        self.assertEqual(f(3), 5)
+
+    def test_two(self):
+        self.assertTrue(f(1))
+        self.assertEqual(f(1), 2)
+        self.assertEqual(f(2), 9)
+";
+    assert_eq!(
+        by_test("a_test.py", text),
+        [
+            ["self.assertEqual(f(3), 4)", "self.assertEqual(f(3), 3)"],
+            ["self.assertEqual(f(1), 1)", "self.assertEqual(f(2), 8)"],
+        ]
+    );
+    let tests = expectations_by_test("a_test.py", text, 2);
+    assert_eq!(tests.iter().map(|test| test[0].test).collect::<Vec<_>>(), [2, 5]);
+    let firsts: Vec<&Mutation> = tests.iter().map(|test| &test[0]).collect();
+    let both = Mutation::all_in(text, &firsts).unwrap();
+    assert!(both.contains("f(3), 4)") && both.contains("f(1), 1)"), "{both}");
+    assert_eq!(Mutation::all_in(text, &[&tests[0][0], &tests[0][1]]), None);
+}
+
+#[test]
+fn assertions_of_the_project_are_altered_in_tests_that_have_no_others() {
+    for (path, text, expected) in [
+        (
+            "src/lib.rs",
+            "#[cfg(test)]\nmod tests {\n    #[test]\n    fn adds() {\n        check_eq!(add(1, 2), 3);\n        request(url(), 3);\n    }\n}\n",
+            vec!["check_eq!(add(1, 2), 2);"],
+        ),
+        (
+            "a.test.js",
+            "test('a', () => {\n  expectSame(f(1), 'abc');\n  same(g(), 4);\n  write(h(), 5);\n});\n",
+            vec!["expectSame(f(1), 'abd');", "same(g(), 3);"],
+        ),
+        (
+            "a.test.js",
+            "test('a', () => {\n  expectSame(f(1), 'abc');\n  assert.equal(g(), 4);\n});\n",
+            vec!["assert.equal(g(), 3);", "assert.equal(g(), 2);"],
+        ),
+        (
+            "a_test.py",
+            "def test_a():\n    client.post(url(), 1)\n    x = check(f(), 2)\n",
+            vec![],
+        ),
+    ] {
+        let found = by_test(path, text).concat();
+        assert_eq!(found, expected, "{path}: {text}");
+    }
+}
