@@ -44,21 +44,17 @@ pub(crate) fn leave_unguarded(config: &mut Config, paths: &[String]) {
     config.gate.guard_not.extend(paths.iter().map(escaped));
 }
 
-/// The guard of the files that decide the results of goals; `None` if no file is guarded.
+/// The guard of the files that decide the results of goals; `None` if there is no goal.
 ///
 /// # Errors
 /// A [`Failure`] that names an invalid pattern.
 pub(super) fn guard(runners: &Runners, config: &Config, project: &Path) -> Result<Option<FileGuard>, Failure> {
-    let rules = runners::rules(
-        runners,
-        &config.goals.enabled,
-        &config.gate.guard,
-        &config.gate.guard_not,
-        |path| project.join(path).is_file(),
-    );
-    if rules.guards_nothing() {
+    let goals = &config.goals.enabled;
+    if goals.is_empty() {
         return Ok(None);
     }
+    let (guarded, except) = (&config.gate.guard, &config.gate.guard_not);
+    let rules = runners::rules(runners, goals, guarded, except, |path| project.join(path).is_file());
     let guard = FileGuard::new(rules);
     guard.map(Some).map_err(|error| {
         let why = format!("`gate.guard` or `gate.guardNot`: {}", with_causes(&error));

@@ -43,7 +43,7 @@ use skips::{counted_alone, run_of, skipped_tests, skips_more};
 pub(super) use without_work::Work;
 use without_work::{ChangedLines, WithWork};
 pub(super) use work_tests::FailedBefore;
-use yardstick::{Needed, Search};
+use yardstick::Search;
 
 use super::{
     goals::{CheckedGoal, ExecutionContext, check_all},
@@ -61,7 +61,7 @@ const MUTANT_FACTOR: u32 = 3;
 #[derive(Debug)]
 pub(super) struct TestGate {
     pub(super) runners: &'static Runners,
-    /// `None` if no goal has guarded files.
+    /// `None` if there is no goal.
     guard: Option<FileGuard>,
     project: PathBuf,
     /// The files of the run, which hold the originals.
@@ -206,9 +206,8 @@ impl TestGate {
         matches!(self.changes(from), Ok(Some((_, changes))) if changes.is_empty())
     }
 
-    fn explain(&self, needed: Option<&Needed>) {
-        let files = needed.map_or_else(Vec::new, |needed| needed.files.clone());
-        *self.needed.lock() = files;
+    fn explain(&self, needed: Vec<YardstickFile>) {
+        *self.needed.lock() = needed;
     }
 
     /// Returns the changes of the tests and of what else measures so far, which may be empty. `before` are the files that the
@@ -420,6 +419,7 @@ pub(super) async fn look(
                 return look;
             }
         };
+        gate.explain(Vec::new());
         if !files.is_empty() {
             let run = || check_for_claim(goals.clone(), parallel, Arc::clone(&place));
             let needed = match Search::new(files).needed(in_place, run).await {
@@ -432,8 +432,8 @@ pub(super) async fn look(
                     return look;
                 }
             };
-            gate.explain(needed.as_ref());
             if let Some(needed) = needed {
+                gate.explain(needed.files.clone());
                 let changes: Vec<GuardedChange> = needed.files.iter().map(YardstickFile::change).collect();
                 look.trial = Some(Trial {
                     changes: changes.into(),

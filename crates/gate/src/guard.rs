@@ -65,18 +65,6 @@ pub struct GuardRules {
     pub rust_blocks: bool,
 }
 
-impl GuardRules {
-    /// Whether no pattern guards anything.
-    pub fn guards_nothing(&self) -> bool {
-        let except = self.except.clone();
-        let nothing = GuardRules {
-            except,
-            ..GuardRules::default()
-        };
-        *self == nothing
-    }
-}
-
 /// The rules with their compiled patterns.
 #[derive(Debug, Clone)]
 pub struct FileGuard {
