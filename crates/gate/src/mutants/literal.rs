@@ -183,10 +183,22 @@ pub(super) fn altered(source: &Source<'_>, token: usize) -> Option<String> {
     other(source.kind(token)?, source.at(token))
 }
 
-/// A third literal of the same type, neither the one at `token` nor [`altered`].
+/// A third literal of the same type, neither the one at `token` nor [`altered`]; none if there is no sure one.
 pub(super) fn altered_again(source: &Source<'_>, token: usize) -> Option<String> {
-    let kind = source.kind(token)?;
-    other(kind, &altered(source, token)?).filter(|third| third != source.at(token))
+    let (kind, text) = (source.kind(token)?, source.at(token));
+    let third = other(kind, &altered(source, token)?).filter(|third| third != text);
+    third.or_else(|| match kind {
+        // Of 1 and 0 each is what the other is altered to.
+        Kind::Number => text
+            .parse()
+            .ok()
+            .and_then(|number: u8| Some(number.checked_add(2)?.to_string())),
+        Kind::Text => {
+            let (_, close) = content(text)?;
+            Some(format!("{}x{}", &text[..close], &text[close..]))
+        }
+        Kind::Character | Kind::Word | Kind::Opaque | Kind::Punct => None,
+    })
 }
 
 fn other(kind: Kind, text: &str) -> Option<String> {

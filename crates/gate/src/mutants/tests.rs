@@ -436,6 +436,18 @@ fn assertions_of_the_project_are_altered_in_tests_that_have_no_others() {
         ),
         (
             "a_test.py",
+            "def test_a():\n    assert f() == {\"x\": 1}\n\n\ndef test_b():\n    assert f() == \"9\"\n\n\ndef test_c():\n    assert f() == 0\n",
+            vec![
+                "assert f() == {\"x\": 0}",
+                "assert f() == {\"x\": 3}",
+                "assert f() == \"8\"",
+                "assert f() == \"9x\"",
+                "assert f() == 1",
+                "assert f() == 2",
+            ],
+        ),
+        (
+            "a_test.py",
             "def test_a():\n    client.post(url(), 1)\n    x = check(f(), 2)\n",
             vec![],
         ),
