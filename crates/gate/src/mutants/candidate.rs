@@ -9,7 +9,7 @@ use super::source::Source;
 pub(super) const LAST_RESORT: u8 = 6;
 /// A literal that another candidate alters, too, altered in another way.
 pub(super) const AGAIN: u8 = 7;
-/// What is probably an expectation: an argument of a function of the project that is called like an assertion. It is used for tests
+/// An argument of a function of the project that is called like an assertion is probably an expectation. It is used for tests
 /// that have nothing else.
 pub(super) const PROBABLE: u8 = 8;
 /// Most candidates that are put in order.

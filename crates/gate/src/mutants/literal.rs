@@ -188,7 +188,7 @@ pub(super) fn altered_again(source: &Source<'_>, token: usize) -> Option<String>
     let (kind, text) = (source.kind(token)?, source.at(token));
     let third = other(kind, &altered(source, token)?).filter(|third| third != text);
     third.or_else(|| match kind {
-        // Of 1 and 0 each is what the other is altered to.
+        // The number 1 is altered to 0, and 0 back to 1.
         Kind::Number => text
             .parse()
             .ok()
