@@ -4,6 +4,7 @@
 //! files, scripts, configuration of any tool. No list names these; what the product is made of has to be recognised instead.
 
 use std::{
+    cell::OnceCell,
     collections::{BTreeMap, BTreeSet},
     path::Path,
 };
@@ -53,7 +54,7 @@ const OF_PRODUCT: [&str; 17] = [
 const SEARCHED_BYTES: usize = 8 << 20;
 
 /// Why a changed file is part of the yardstick.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum YardstickKind {
     /// A manifest in which only the product's own part changed, or a lock file: work, unless the tests pass without it.
     Dependencies,
@@ -110,7 +111,7 @@ pub fn yardstick(
     before: &[(String, FileContent)],
 ) -> Result<Vec<YardstickFile>, GuardError> {
     let project_dir = ProjectDir::open(project).map_err(GuardError::file(project))?;
-    let mut names = None;
+    let (naming, product) = (OnceCell::new(), OnceCell::new());
     let mut found = Vec::new();
     if originals.test_files().next().is_some() {
         for path in originals.new_tests(project)? {
@@ -136,11 +137,9 @@ pub fn yardstick(
         if is_guarded || now.is_like(before) || is_of_git(path) {
             continue;
         }
-        let names = match &names {
-            Some(names) => names,
-            None => names.insert(names_in(originals, project, &project_dir)?),
-        };
-        if let Some(kind) = kind(path, before, &now, names) {
+        let naming = known(&naming, || NamingTexts::of(originals))?;
+        let product = || known(&product, || Product::in_project(originals, project, &project_dir));
+        if let Some(kind) = kind(path, before, &now, naming, product)? {
             found.push(YardstickFile {
                 path: path.clone(),
                 kind,
@@ -152,59 +151,78 @@ pub fn yardstick(
     Ok(found)
 }
 
-fn names_in(originals: &Originals, project: &Path, project_dir: &ProjectDir) -> Result<Names, GuardError> {
-    let mut names = Names::default();
-    for entry in originals.index.entries.iter().filter(|entry| !entry.link) {
-        let text = String::from_utf8_lossy(&originals.bytes(entry)?).into_owned();
-        match entry.kind {
-            GuardedKind::Test => names.add_test(&text),
-            GuardedKind::Rust => {
-                let starts = ["#[cfg(test)]", "#[test]"].iter().filter_map(|start| text.find(start));
-                names.add_test(starts.min().map_or("", |start| &text[start..]));
-            }
-            GuardedKind::Config | GuardedKind::Named => names.configuration.push_str(&text),
-            GuardedKind::Sections => {
-                let parts = originals.guard.section_names(&entry.path);
-                names
-                    .configuration
-                    .push_str(&sections::text(&entry.path, &parts, &text));
-            }
-            GuardedKind::Shadow => {}
-        }
+/// Returns the value, which is made when it is first needed.
+fn known<T>(cell: &OnceCell<T>, make: impl FnOnce() -> Result<T, GuardError>) -> Result<&T, GuardError> {
+    if let Some(value) = cell.get() {
+        return Ok(value);
     }
-    walk(
-        project,
-        |_| false,
-        |path, kind| {
-            let is_guarded = !matches!(originals.guard.kind(path), None | Some(GuardedKind::Rust));
-            let is_product = kind.is_file() && is_source(path) && !is_guarded;
-            if is_product && names.source.len() < SEARCHED_BYTES {
-                names.directories.insert(parent(path).to_owned());
-                if let Ok((_, bytes)) = project_dir.read_file(path) {
-                    names.source.push_str(&String::from_utf8_lossy(&bytes));
-                }
-            }
-            Ok(())
-        },
-    )?;
-    Ok(names)
+    let value = make()?;
+    Ok(cell.get_or_init(|| value))
 }
 
-/// Texts that name files.
+/// The original texts of tests and configurations, which name files.
 #[derive(Debug, Default)]
-struct Names {
+struct NamingTexts {
     tests: String,
     configuration: String,
-    source: String,
-    /// The directories with source of the product.
-    directories: BTreeSet<String>,
 }
 
-impl Names {
+impl NamingTexts {
+    fn of(originals: &Originals) -> Result<NamingTexts, GuardError> {
+        let mut naming = NamingTexts::default();
+        for entry in originals.index.entries.iter().filter(|entry| !entry.link) {
+            let text = String::from_utf8_lossy(&originals.bytes(entry)?).into_owned();
+            match entry.kind {
+                GuardedKind::Test => naming.add_test(&text),
+                GuardedKind::Rust => {
+                    let starts = ["#[cfg(test)]", "#[test]"].iter().filter_map(|start| text.find(start));
+                    naming.add_test(starts.min().map_or("", |start| &text[start..]));
+                }
+                GuardedKind::Config | GuardedKind::Named => naming.configuration.push_str(&text),
+                GuardedKind::Sections => {
+                    let parts = originals.guard.section_names(&entry.path);
+                    let text = sections::text(&entry.path, &parts, &text);
+                    naming.configuration.push_str(&text);
+                }
+                GuardedKind::Shadow => {}
+            }
+        }
+        Ok(naming)
+    }
+
     fn add_test(&mut self, text: &str) {
         if self.tests.len() < SEARCHED_BYTES {
             self.tests.push_str(text);
         }
+    }
+}
+
+/// The source of the product.
+#[derive(Debug, Default)]
+struct Product {
+    text: String,
+    directories: BTreeSet<String>,
+}
+
+impl Product {
+    fn in_project(originals: &Originals, project: &Path, project_dir: &ProjectDir) -> Result<Product, GuardError> {
+        let mut product = Product::default();
+        walk(
+            project,
+            |_| false,
+            |path, kind| {
+                let is_guarded = !matches!(originals.guard.kind(path), None | Some(GuardedKind::Rust));
+                let is_product = kind.is_file() && is_source(path) && !is_guarded;
+                if is_product && product.text.len() < SEARCHED_BYTES {
+                    product.directories.insert(parent(path).to_owned());
+                    if let Ok((_, bytes)) = project_dir.read_file(path) {
+                        product.text.push_str(&String::from_utf8_lossy(&bytes));
+                    }
+                }
+                Ok(())
+            },
+        )?;
+        Ok(product)
     }
 
     /// Whether a file lies in a directory of source, or below one that is not the project itself.
@@ -220,35 +238,42 @@ impl Names {
     }
 }
 
-fn kind(path: &str, before: &FileContent, now: &FileContent, names: &Names) -> Option<YardstickKind> {
+/// The kind of a changed file; `None` if it is work. The source of the `product` is read only for files that are none of it.
+fn kind<'p>(
+    path: &str,
+    before: &FileContent,
+    now: &FileContent,
+    naming: &NamingTexts,
+    product: impl FnOnce() -> Result<&'p Product, GuardError>,
+) -> Result<Option<YardstickKind>, GuardError> {
     let is_new = *before == FileContent::Nothing;
     let name = path.rsplit('/').next().unwrap_or(path);
     if is_source(path) {
         // Source that tests import is what they test.
-        let is_loaded = || is_named(&names.configuration, path) && !is_imported(&names.tests, path);
-        let configures = name.contains(".config.") || name.starts_with('.') || is_loaded();
-        return (!is_new && configures).then_some(YardstickKind::Named);
+        let is_loaded = || is_named(&naming.configuration, path) && !is_imported(&naming.tests, path);
+        let configures = !is_new && (name.contains(".config.") || name.starts_with('.') || is_loaded());
+        return Ok(configures.then_some(YardstickKind::Named));
     }
     if is_lock(name) || describes_product(path, before, now) {
-        return Some(YardstickKind::Dependencies);
+        return Ok(Some(YardstickKind::Dependencies));
     }
-    if is_new && is_named(&names.tests, path) {
+    let is_in_tests = is_named(&naming.tests, path);
+    if is_new && is_in_tests {
         // A test as it was waits for it.
-        return None;
+        return Ok(None);
     }
-    let is_read = is_named(&names.source, path);
-    let is_apart = !is_read && !names.directories.contains(parent(path));
-    let is_of_tests = is_named(&names.tests, path) || is_snapshot(&names.tests, path, is_apart);
+    let product = product()?;
+    let is_read = is_named(&product.text, path);
+    let is_apart = !is_read && !product.directories.contains(parent(path));
+    let is_of_tests = is_in_tests || is_snapshot(&naming.tests, path, is_apart);
     // A product without source is made of other files.
-    let has_no_source = names.directories.is_empty();
-    let is_of_product = is_read || has_no_source || names.lies_with_source(path) || ends_in(path, &PROSE);
-    if is_of_product && !is_of_tests {
-        return None;
-    }
-    Some(match is_new {
+    let has_no_source = product.directories.is_empty();
+    let is_of_product = is_read || has_no_source || product.lies_with_source(path) || ends_in(path, &PROSE);
+    let kind = match is_new {
         true => YardstickKind::New,
         false => YardstickKind::Changed,
-    })
+    };
+    Ok((is_of_tests || !is_of_product).then_some(kind))
 }
 
 fn parent(path: &str) -> &str {
@@ -296,7 +321,7 @@ fn is_imported(tests: &str, path: &str) -> bool {
     let is_import = |(at, _): (usize, &str)| {
         let (before, after) = (&tests[..at], &tests[at + stem.len()..]);
         let is_end = |c: char| !c.is_alphanumeric() && c != '_' && c != '-';
-        let begins = ["/", "::", "from ", "import ", "from .", "import .", "."];
+        let begins = ["/", "::", "from ", "import ", "."];
         after.starts_with(is_end) && begins.iter().any(|begin| before.ends_with(begin))
     };
     is_named(tests, path) || tests.match_indices(stem).any(is_import)
@@ -395,11 +420,13 @@ mod tests {
     #[test]
     fn what_the_product_is_not_made_of_is_told_from_the_work() {
         use YardstickKind::{Changed, Dependencies, Named, New};
-        let names = Names {
+        let naming = NamingTexts {
             tests: "const { add } = require('../src/add'); read('golden/a.txt'); assert_snapshot!(\"total\"); fn prints_it() {}"
                 .to_owned(),
             configuration: "setupFiles: ['./scripts/setup.js'], include: ['src/add.js'], sh ci/tests.sh\n".to_owned(),
-            source: "open('data/rates.csv')".to_owned(),
+        };
+        let product = Product {
+            text: "open('data/rates.csv')".to_owned(),
             directories: ["src".to_owned(), String::new()].into(),
         };
         let (some, other, nothing) = (file("1"), file("2"), FileContent::Nothing);
@@ -432,7 +459,8 @@ mod tests {
             ("README.md", false, None),
         ] {
             let before = if is_new { &nothing } else { &some };
-            assert_eq!(kind(path, before, &other, &names), expected, "{path} {is_new}");
+            let found = kind(path, before, &other, &naming, || Ok(&product)).unwrap();
+            assert_eq!(found, expected, "{path} {is_new}");
         }
     }
 
