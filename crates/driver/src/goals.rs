@@ -125,6 +125,11 @@ pub(super) struct CheckedGoal {
     pub(super) output: String,
 }
 
+/// Whether all goals passed.
+pub(super) fn all_passed(checked: &[CheckedGoal]) -> bool {
+    checked.iter().all(|checked| checked.result.passed)
+}
+
 /// The exclusive right to run goals, held as long as a process of them lives.
 type GoalTurn = Arc<OwnedMutexGuard<()>>;
 

@@ -43,10 +43,9 @@ use skips::{counted_alone, run_of, skipped_tests, skips_more};
 pub(super) use without_work::Work;
 use without_work::{ChangedLines, WithWork};
 pub(super) use work_tests::FailedBefore;
-use yardstick::Search;
 
 use super::{
-    goals::{CheckedGoal, ExecutionContext, check_all},
+    goals::{CheckedGoal, ExecutionContext, all_passed, check_all},
     reruns::check_for_claim,
 };
 
@@ -206,10 +205,6 @@ impl TestGate {
         matches!(self.changes(from), Ok(Some((_, changes))) if changes.is_empty())
     }
 
-    fn explain(&self, needed: Vec<YardstickFile>) {
-        *self.needed.lock() = needed;
-    }
-
     /// Returns the changes of the tests and of what else measures so far, which may be empty. `before` are the files that the
     /// run changed, as they were.
     pub(super) fn changed(
@@ -321,7 +316,7 @@ pub(super) async fn look(
         results: results(&checked),
         ..Look::default()
     };
-    let passed = look.results.iter().all(|result| result.passed);
+    let passed = all_passed(&checked);
     let Some(Closer {
         gate,
         bite: wanted,
@@ -357,7 +352,7 @@ pub(super) async fn look(
     let bites = wanted != Bite::Off && !counted.is_empty();
     let Work {
         lines,
-        before: before_work,
+        before: mut before_work,
     } = blocking(|| Ok(changed())).await.unwrap_or_default();
     let (originals, failed_before) = (Arc::new(originals), Arc::new(failed_before));
     let mut in_place = match InPlace::begin(&originals, &gate.project, &gate.record).await {
@@ -379,7 +374,7 @@ pub(super) async fn look(
         };
         let mut alone = None;
         if skips_more(&tried, &before)
-            && tried.iter().all(|checked| checked.result.passed)
+            && all_passed(&tried)
             && let Ok(in_place) = held
         {
             (held, alone) = counted_alone(in_place, goals.clone(), run, &gate, &originals).await;
@@ -405,46 +400,33 @@ pub(super) async fn look(
             }
         };
     }
-    let passed = report.iter().all(|checked| checked.result.passed);
+    let passed = all_passed(&report);
     if passed {
-        let found = {
-            let (originals, gate, goals) = (Arc::clone(&originals), Arc::clone(&gate), goals.clone());
-            let before = before_work.clone();
-            blocking(move || yardstick::find(&originals, &gate.project, &before, &accepted, &goals)).await
-        };
-        let files = match found {
-            Ok(files) => files,
+        let run = |goals| check_for_claim(goals, parallel, Arc::clone(&place));
+        let measures = (&*gate.project, &originals);
+        let needed = match yardstick::needed(in_place, measures, before_work, accepted, &goals, run).await {
+            Ok((held, before, needed)) => {
+                (in_place, before_work) = (held, before);
+                needed
+            }
             Err(error) => {
                 look.untried(&gate.project, Vec::new(), &error);
                 return look;
             }
         };
-        gate.explain(Vec::new());
-        if !files.is_empty() {
-            let run = || check_for_claim(goals.clone(), parallel, Arc::clone(&place));
-            let needed = match Search::new(files).needed(in_place, run).await {
-                Ok((held, needed)) => {
-                    in_place = held;
-                    needed
-                }
-                Err(error) => {
-                    look.untried(&gate.project, Vec::new(), &error);
-                    return look;
-                }
-            };
-            if let Some(needed) = needed {
-                gate.explain(needed.files.clone());
-                let changes: Vec<GuardedChange> = needed.files.iter().map(YardstickFile::change).collect();
-                look.trial = Some(Trial {
-                    changes: changes.into(),
-                    results: results(&needed.results),
-                    problem: None,
-                });
-                if let Err(error) = blocking(move || in_place.end()).await {
-                    look.untried(&gate.project, Vec::new(), &error);
-                }
-                return look;
+        let files = needed.as_ref().map_or_else(Vec::new, |needed| needed.files.clone());
+        *gate.needed.lock() = files;
+        if let Some(needed) = needed {
+            let changes: Vec<GuardedChange> = needed.files.iter().map(YardstickFile::change).collect();
+            look.trial = Some(Trial {
+                changes: changes.into(),
+                results: results(&needed.results),
+                problem: None,
+            });
+            if let Err(error) = blocking(move || in_place.end()).await {
+                look.untried(&gate.project, Vec::new(), &error);
             }
+            return look;
         }
     }
     let mut in_place = Some(in_place);
@@ -523,21 +505,17 @@ async fn bitten(
         blocking(move || Ok(work_tests::find(&originals, &gate.project, &before))).await
     };
     let mut mutants = work_tests::tried(runs, of_work.unwrap_or_default(), report, until).await;
-    let reached = Reached::by(&runs.goals, report, &runs.place.scratch);
+    let has_verdict = mutants.iter().any(|tried| tried.outcome != MutantOutcome::NoVerdict);
+    let reached = (!has_verdict).then(|| Reached::by(&runs.goals, report, &runs.place.scratch));
     let (gate, originals) = (Arc::clone(gate), Arc::clone(originals));
     let found = blocking(move || {
         let is_test = |path: &String| originals.test_files().any(|test| test == path);
         lines.retain(|(path, _)| has_mutants(path) && (!is_test(path) || path.ends_with(".rs")));
-        Ok((
-            bite::expectations(&originals, &gate.project, &reached),
-            bite::work(&gate.project, lines),
-        ))
+        let tests = reached.map(|reached| bite::expectations(&originals, &gate.project, &reached));
+        Ok((tests.unwrap_or_default(), bite::work(&gate.project, lines)))
     });
     let (tests, work) = found.await.unwrap_or_default();
-    let has_verdict = mutants.iter().any(|tried| tried.outcome != MutantOutcome::NoVerdict);
-    if !has_verdict {
-        mutants.extend(bite::bite(runs, tests, EXPECTATIONS, until).await);
-    }
+    mutants.extend(bite::bite(runs, tests, EXPECTATIONS, until).await);
     let of_work = usize::from(MUTANTS) - EXPECTATIONS;
     mutants.extend(bite::bite(runs, work, of_work, until).await);
     mutants
@@ -565,7 +543,7 @@ async fn with_originals<Running: Future<Output = Vec<CheckedGoal>>>(
     originals: &Arc<Originals>,
 ) -> (Vec<CheckedGoal>, Result<InPlace, GuardError>) {
     let report = run(goals.clone()).await;
-    if report.iter().all(|checked| checked.result.passed) {
+    if all_passed(&report) {
         return (report, Ok(in_place));
     }
     let (project, originals) = (project.to_owned(), Arc::clone(originals));

@@ -16,7 +16,7 @@ use ralph_system::files::read_bytes;
 use ralph_text::{is_part_of_word, whole_words};
 
 use super::{
-    super::goals::{CheckedGoal, ExecutionContext, check_all, compiled_python},
+    super::goals::{CheckedGoal, ExecutionContext, all_passed, check_all, compiled_python},
     in_place::{InPlace, substituted},
     without_work::ChangedLines,
 };
@@ -93,7 +93,7 @@ pub(super) async fn bite(
 }
 
 pub(super) fn outcome(results: &[CheckedGoal]) -> MutantOutcome {
-    if results.iter().all(|checked| checked.result.passed) {
+    if all_passed(results) {
         return MutantOutcome::Missed;
     }
     let has_failed = |checked: &CheckedGoal| checked.result.tests.as_ref().is_some_and(|tests| tests.failed > 0);
@@ -217,7 +217,7 @@ pub(super) fn expectations(originals: &Originals, project: &Path, reached: &Reac
     ranked.into_iter().map(|(_, candidate)| candidate).collect()
 }
 
-fn contains_word(line: &str, word: &str) -> bool {
+pub(super) fn contains_word(line: &str, word: &str) -> bool {
     whole_words(line, word).next().is_some()
 }
 

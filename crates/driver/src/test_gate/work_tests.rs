@@ -15,7 +15,7 @@ use ralph_gate::{
 use ralph_system::files::read_bytes;
 
 use super::{
-    super::goals::CheckedGoal,
+    super::goals::{CheckedGoal, all_passed},
     bite::{AlteredFile, AlteredRuns, FILE_BYTES, FILES, outcome},
 };
 
@@ -75,9 +75,14 @@ fn is_named(header: &str, name: &str) -> bool {
     !last.is_empty() && words.any(|word| word == last)
 }
 
+/// A test's name without its parameters.
+fn without_parameters(name: &str) -> &str {
+    name.split(['[', '(']).next().unwrap_or(name).trim_end()
+}
+
 /// The last part of a test's name, without its parameters.
 fn last_part(name: &str) -> &str {
-    let whole = name.split(['[', '(']).next().unwrap_or(name).trim_end();
+    let whole = without_parameters(name);
     whole.rsplit([':', '.', '/', ' ', '>']).next().unwrap_or(whole)
 }
 
@@ -153,23 +158,19 @@ pub(super) async fn tried(
     let Some((first, _)) = files.first_key_value() else {
         return Vec::new();
     };
-    let comment = Mutant {
-        path: first.as_str().into(),
-        line: 1,
-        before: "".into(),
-        after: "".into(),
-        target: MutantTarget::Comment,
-    };
     let mut tried = Vec::new();
     let Some(outcome) = commented(runs, &files).await else {
         return tried;
     };
     if outcome == MutantOutcome::Noticed {
-        tried.push(TriedMutant {
-            mutant: comment,
-            outcome,
-        });
-        return tried;
+        let mutant = Mutant {
+            path: first.as_str().into(),
+            line: 1,
+            before: "".into(),
+            after: "".into(),
+            target: MutantTarget::Comment,
+        };
+        return vec![TriedMutant { mutant, outcome }];
     }
     let mut noticed = Vec::new();
     if tests.len() > 1 {
@@ -191,12 +192,7 @@ pub(super) async fn tried(
                 return tried;
             }
             let Some(before) = files.get(&test.path) else { break };
-            let file = AlteredFile {
-                path: test.path.clone(),
-                before: before.clone().into_bytes(),
-                altered: mutation.text.into_bytes(),
-            };
-            let Some(results) = runs.run(vec![file]).await else {
+            let Some(results) = runs.run(vec![altered(&test.path, before, mutation.text)]).await else {
                 return tried;
             };
             let outcome = self::outcome(&results);
@@ -220,7 +216,7 @@ async fn commented(runs: &mut AlteredRuns, files: &BTreeMap<String, String>) -> 
         let mut failed = results.iter().filter_map(|checked| checked.result.why.as_ref());
         // A busy machine may be slow once.
         let is_chance = |why: &GoalFailure| matches!(why, GoalFailure::TimedOut { .. } | GoalFailure::Killed);
-        outcome = match results.iter().all(|checked| checked.result.passed) {
+        outcome = match all_passed(&results) {
             true => return Some(MutantOutcome::Missed),
             false if failed.all(is_chance) => MutantOutcome::NoVerdict,
             false => MutantOutcome::Noticed,
@@ -232,25 +228,25 @@ async fn commented(runs: &mut AlteredRuns, files: &BTreeMap<String, String>) -> 
 fn with_comment((path, text): (&String, &String)) -> AlteredFile {
     let mark = if path.ends_with(".py") { "#" } else { "//" };
     let end = if text.ends_with('\n') { "" } else { "\n" };
+    altered(path, text, format!("{text}{end}{mark} end\n"))
+}
+
+fn altered(path: &str, before: &str, altered: String) -> AlteredFile {
     AlteredFile {
-        path: path.clone(),
-        before: text.clone().into_bytes(),
-        altered: format!("{text}{end}{mark} end\n").into_bytes(),
+        path: path.to_owned(),
+        before: before.as_bytes().to_vec(),
+        altered: altered.into_bytes(),
     }
 }
 
 /// Each file with one altered expectation in each of its tests.
 fn all_altered(tests: &[WorkTest], files: &BTreeMap<String, String>) -> Vec<AlteredFile> {
-    let altered = files.iter().filter_map(|(path, text)| {
+    let all = files.iter().filter_map(|(path, text)| {
         let of_file = tests.iter().filter(|test| test.path == *path);
         let mutations: Vec<&Mutation> = of_file.filter_map(|test| test.mutations.first()).collect();
-        Some(AlteredFile {
-            path: path.clone(),
-            before: text.clone().into_bytes(),
-            altered: Mutation::all_in(text, &mutations)?.into_bytes(),
-        })
+        Some(altered(path, text, Mutation::all_in(text, &mutations)?))
     });
-    altered.collect()
+    all.collect()
 }
 
 /// Whether a test failed by its name, which no other test has.
@@ -271,7 +267,7 @@ fn named_in(test: &WorkTest, checked: &[CheckedGoal]) -> (BTreeSet<String>, BTre
     for report in checked.iter().filter_map(|checked| checked.report.as_ref()) {
         for (names, found) in [(&report.failed, &mut failed), (&report.passed, &mut passed)] {
             let names = names.iter().filter(|name| is_named(&test.header, name));
-            found.extend(names.map(|name| name.split(['[', '(']).next().unwrap_or(name).trim_end().to_owned()));
+            found.extend(names.map(|name| without_parameters(name).to_owned()));
         }
     }
     (failed, passed)

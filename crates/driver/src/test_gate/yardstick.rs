@@ -1,13 +1,13 @@
 //! The goals with the yardstick as it was: all that the run changed and the product is not made of.
 
-use std::{collections::BTreeSet, path::Path};
+use std::{collections::BTreeSet, path::Path, sync::Arc};
 
 use ralph_core::event::Goal;
 use ralph_gate::guard::{FileContent, GuardError, Originals, YardstickFile, YardstickKind, yardstick};
-use ralph_text::whole_words;
 
 use super::{
-    super::goals::CheckedGoal,
+    super::goals::{CheckedGoal, all_passed},
+    bite::contains_word,
     in_place::{InPlace, blocking},
 };
 
@@ -38,21 +38,45 @@ pub(super) fn find(
             YardstickKind::Changed | YardstickKind::Named | YardstickKind::Dependencies => return false,
         };
         let mut commands = goals.iter().map(|goal| goal.command.as_str());
-        commands.any(|command| whole_words(command, name).next().is_some())
+        commands.any(|command| contains_word(command, name))
     };
     files.retain(|file| !accepted.contains(&file.path) && !is_awaited(file));
     Ok(files)
 }
 
+/// Runs `goals` with the yardstick as it was, and returns the files that they need of it. The content of the changed files
+/// `before` the work is handed back.
+///
+/// # Errors
+/// [`GuardError`] if a file cannot be read or replaced. The agent's files are restored then.
+pub(super) async fn needed<Running: Future<Output = Vec<CheckedGoal>>>(
+    held: InPlace,
+    (project, originals): (&Path, &Arc<Originals>),
+    before: Vec<(String, FileContent)>,
+    accepted: BTreeSet<String>,
+    goals: &[Goal],
+    run: impl Fn(Vec<Goal>) -> Running,
+) -> Result<(InPlace, Vec<(String, FileContent)>, Option<Needed>), GuardError> {
+    let (files, before) = {
+        let (project, originals, goals) = (project.to_owned(), Arc::clone(originals), goals.to_vec());
+        blocking(move || Ok((find(&originals, &project, &before, &accepted, &goals)?, before))).await?
+    };
+    if files.is_empty() {
+        return Ok((held, before, None));
+    }
+    let (held, needed) = Search::new(files).needed(held, || run(goals.to_vec())).await?;
+    Ok((held, before, needed))
+}
+
 /// The search for the files without which the goals do not pass.
-pub(super) struct Search {
+struct Search {
     files: Vec<YardstickFile>,
     /// For each file, whether its earlier content is in place.
     is_as_before: Vec<bool>,
 }
 
 impl Search {
-    pub(super) fn new(files: Vec<YardstickFile>) -> Self {
+    fn new(files: Vec<YardstickFile>) -> Self {
         Search {
             is_as_before: vec![false; files.len()],
             files,
@@ -65,7 +89,7 @@ impl Search {
     ///
     /// # Errors
     /// [`GuardError`] if a file cannot be replaced. The agent's files are restored then.
-    pub(super) async fn needed<Running: Future<Output = Vec<CheckedGoal>>>(
+    async fn needed<Running: Future<Output = Vec<CheckedGoal>>>(
         mut self,
         mut held: InPlace,
         run: impl Fn() -> Running,
@@ -78,11 +102,11 @@ impl Search {
         let dependencies = of(&self, YardstickKind::Dependencies);
         held = self.arranged(held, &[]).await?;
         let mut results = run().await;
-        if !passes(&results) && !dependencies.is_empty() {
+        if !all_passed(&results) && !dependencies.is_empty() {
             held = self.arranged(held, &dependencies).await?;
             results = run().await;
         }
-        if passes(&results) {
+        if all_passed(&results) {
             return Ok((self.arranged(held, &all).await?, None));
         }
         let kinds = [
@@ -91,35 +115,39 @@ impl Search {
             YardstickKind::New,
             YardstickKind::Test,
         ];
-        let groups: Vec<Vec<usize>> = kinds
-            .map(|kind| of(&self, kind))
-            .into_iter()
-            .filter(|group| !group.is_empty())
-            .collect();
-        let mut needed: Vec<usize> = groups.concat();
-        let alone: Vec<Vec<usize>> = match groups.len() {
-            0 | 1 => Vec::new(),
-            _ => groups,
-        };
-        for group in alone {
-            held = self.arranged(held, &[&dependencies[..], &group].concat()).await?;
-            if passes(&run().await) {
-                needed = group;
-                break;
-            }
+        let groups = kinds.map(|kind| of(&self, kind)).into_iter();
+        let groups: Vec<Vec<usize>> = groups.filter(|group| !group.is_empty()).collect();
+        let mut needed = groups.concat();
+        // One group alone is known to be the reason.
+        if groups.len() > 1 {
+            held = self.narrowed(held, &dependencies, groups, &mut needed, &run).await?;
         }
         if (2..=ALONE).contains(&needed.len()) {
-            for file in needed.clone() {
-                held = self.arranged(held, &[&dependencies[..], &[file]].concat()).await?;
-                if passes(&run().await) {
-                    needed = vec![file];
-                    break;
-                }
-            }
+            let files = needed.iter().map(|file| vec![*file]).collect();
+            held = self.narrowed(held, &dependencies, files, &mut needed, &run).await?;
         }
         held = self.arranged(held, &all).await?;
         let files = needed.into_iter().map(|at| self.files[at].clone()).collect();
         Ok((held, Some(Needed { files, results })))
+    }
+
+    /// Gives one of `parts` back after the other, beside the dependencies. The first with which the goals pass is `needed`.
+    async fn narrowed<Running: Future<Output = Vec<CheckedGoal>>>(
+        &mut self,
+        mut held: InPlace,
+        dependencies: &[usize],
+        parts: Vec<Vec<usize>>,
+        needed: &mut Vec<usize>,
+        run: impl Fn() -> Running,
+    ) -> Result<InPlace, GuardError> {
+        for part in parts {
+            held = self.arranged(held, &[dependencies, &part].concat()).await?;
+            if all_passed(&run().await) {
+                *needed = part;
+                break;
+            }
+        }
+        Ok(held)
     }
 
     /// Puts all files as they were, but for those that are `given_back`.
@@ -134,8 +162,4 @@ impl Search {
         }
         blocking(move || held.put(&puts)).await
     }
-}
-
-fn passes(results: &[CheckedGoal]) -> bool {
-    results.iter().all(|checked| checked.result.passed)
 }
