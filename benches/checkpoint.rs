@@ -10,7 +10,7 @@ use std::{
 
 use ralph_core::event::RunId;
 use ralph_git::{Moment, Repository};
-use ralph_system::proc::Supervisor;
+use ralph_system::{paths::States, proc::Supervisor};
 use support::{
     agent, now_ns,
     numbers::{Quantity, Times, rounds},
@@ -70,7 +70,8 @@ fn rows(files: usize) {
 /// Prints the median time of each case in nanoseconds.
 fn measure(scratch: &Path, files: usize) {
     let project = env::current_dir().expect("the project");
-    let (repository, _) = Repository::discover(&project, scratch, &Supervisor::default()).expect("a repository");
+    let (repository, _) =
+        Repository::discover(&project, scratch, &States::below(scratch), &Supervisor::default()).expect("a repository");
     let run = RunId("bench".to_owned());
     let mut number = 0;
     let mut checkpoint = || {

@@ -176,7 +176,7 @@ fn logged_run(
     )
     .served_at(url);
     let keys = prepared.keys;
-    let repository = open.repository(loaded.config.checkpoint.include.clone(), supervisor);
+    let repository = open.repository(loaded.config.checkpoint.include.clone(), supervisor)?;
     let repository = repository.map(|repository| repository.committing_in(prepared.goals.confinement()));
     let commits = loaded.config.commit == CommitWhen::Iteration;
     if commits && repository.is_none() {

@@ -204,6 +204,7 @@ impl From<OpenError> for Failure {
             error @ (OpenError::Lock(LockError::Unusable { .. })
             | OpenError::Helpers { .. }
             | OpenError::Originals(_)
+            | OpenError::Store(_)
             | OpenError::State { .. }) => {
                 Failure::of(FailureKind::Failed, &error).hint("name a writable directory with `--state-dir DIR`")
             }

@@ -71,9 +71,10 @@ pub(crate) fn next_prompt(place: &ProjectPlace, config: &Config, supervisor: &Su
     };
     // Without a repository, changes of the last session are left out.
     let scratch = tempfile::tempdir().ok();
-    let repository = scratch
-        .as_ref()
-        .and_then(|scratch| Repository::discover(&place.project, scratch.path(), supervisor).ok());
+    let repository = scratch.as_ref().and_then(|scratch| {
+        let states = place.paths.states();
+        Repository::discover(&place.project, scratch.path(), &states, supervisor).ok()
+    });
     let preview = Preview {
         paths: &place.paths,
         plan: &work.path,

@@ -175,7 +175,7 @@ struct ProjectCheckpoint {
 impl ProjectCheckpoint {
     fn take(place: &ProjectPlace, scratch: &Path, supervisor: &Supervisor) -> Self {
         let run = RunId(format!("desk-{}", std::process::id()));
-        let found = Repository::discover(&place.project, scratch, supervisor);
+        let found = Repository::discover(&place.project, scratch, &place.paths.states(), supervisor);
         let taken = found.map_err(|error| with_causes(&error)).and_then(|(repository, _)| {
             match repository.checkpoint(&run, 1, Moment::Before) {
                 Ok(_) => Ok(repository),

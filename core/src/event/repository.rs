@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{List, Text};
 use crate::json::ReadJson;
 
-/// A commit under `refs/ralph/` that holds a snapshot of the work tree.
+/// A commit in ralph's store that holds a snapshot of the work tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 pub struct Checkpoint {
@@ -95,6 +95,10 @@ pub struct LostRepository {
     pub head: Option<Text>,
     /// The address of the remote when the run began, without a password.
     pub remote: Option<Text>,
+    /// ralph's repository with the checkpoints.
+    pub store: Option<PathBuf>,
+    /// The reference there to the commit of HEAD when the run began.
+    pub history: Option<Text>,
 }
 
 /// The way in which a repository was lost.

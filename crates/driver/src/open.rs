@@ -14,7 +14,7 @@ use ralph_core::{
     run::{Breaker, RunView, is_message_left},
 };
 use ralph_gate::guard::GuardError;
-use ralph_git::Repository;
+use ralph_git::{GitError, Repository};
 use ralph_state::{
     control::{self, ControlError, ControlReply, ControlRequest},
     store::{
@@ -59,6 +59,8 @@ pub enum OpenError {
         #[source]
         source: io::Error,
     },
+    #[error(transparent)]
+    Store(#[from] GitError),
     /// A new run would drop a message of the user.
     #[error("message {} waits for the last run, of {plan}: {text}", id.0, plan = plan.display())]
     MessageWaits {
@@ -229,8 +231,20 @@ impl OpenRun {
     /// `.ralph-done` there. The loop reports a missing repository.
     ///
     /// `include` has patterns, as in `.gitignore`, of ignored files that checkpoints include all the same.
-    pub fn repository(&mut self, include: Vec<String>, supervisor: &Supervisor) -> Option<Repository> {
-        match Repository::discover(self.paths.project(), &self.files.scratch(), supervisor) {
+    ///
+    /// # Errors
+    /// [`OpenError::Store`] if the checkpoints could not be kept.
+    pub fn repository(
+        &mut self,
+        include: Vec<String>,
+        supervisor: &Supervisor,
+    ) -> Result<Option<Repository>, OpenError> {
+        match Repository::discover(
+            self.paths.project(),
+            &self.files.scratch(),
+            &self.paths.states(),
+            supervisor,
+        ) {
             Ok((repository, notices)) => {
                 let of_git = |text| Notice::warning("repository", text);
                 self.notices.extend(notices.into_iter().map(of_git));
@@ -244,13 +258,14 @@ impl OpenRun {
                         ),
                     ));
                 }
-                Some(repository.including(include).excluding_state(self.paths.states()))
+                repository.begin(&self.run)?;
+                Ok(Some(repository.including(include).excluding_state(self.paths.states())))
             }
             Err(reason) => {
                 let why = with_causes(&reason);
                 let text = format!("no checkpoints, no statistics: {why}");
                 self.notices.push(Notice::warning("no-repository", text));
-                None
+                Ok(None)
             }
         }
     }

@@ -43,7 +43,7 @@ impl Repository {
             .into_iter()
             .fold(git, Git::setting)
             .env("GIT_COMMON_DIR", &self.attribute_free_dir)
-            .env("GIT_OBJECT_DIRECTORY", self.layout.common_dir.join("objects"))
+            .env("GIT_OBJECT_DIRECTORY", self.store_objects())
             .env("GIT_ATTR_SOURCE", self.empty_tree())
     }
 

@@ -121,7 +121,7 @@ impl Repository {
             "--no-ext-diff",
             "--no-textconv",
         ];
-        let output = self.git().args(args).input(pairs.into_bytes()).run()?;
+        let output = self.store_git().args(args).input(pairs.into_bytes()).run()?;
         // git counts the line with the commit of a repository inside.
         let is_file = |path: &[u8]| !nested.had(&process::path(path));
         let counted = read_lines(&output.stdout, is_file).ok_or_else(|| output.unexpected())?;

@@ -5,16 +5,16 @@ use std::{mem, thread};
 use ralph_core::event::{Checkpoint, RunId};
 
 use super::{
-    CountedChanges, GitError, Moment, NewCheckpoint, Repository, blocking_file, nested::NestedRepositories,
-    process::Git, scoped_task::ScopedTask, state::RepositoryState, survey::OmissionReason,
+    CountedChanges, GitError, Moment, NewCheckpoint, Repository, blocking_file, layout::read_small,
+    nested::NestedRepositories, process::Git, scoped_task::ScopedTask, state::RepositoryState, survey::OmissionReason,
 };
 
 /// The author and committer of checkpoints.
 pub(super) const NAME: &str = "ralph";
 pub(super) const EMAIL: &str = "ralph@localhost";
 
-/// Attempts at a checkpoint whose objects git garbage-collects in the meantime.
-const ATTEMPTS: u32 = 3;
+/// The line of a checkpoint's message that names HEAD. HEAD is no parent, because the store may not have it.
+pub(super) const HEAD: &str = "Head: ";
 
 /// A new checkpoint, and the changes since earlier ones, in their order.
 type TakenCheckpoint = (NewCheckpoint, Result<Vec<CountedChanges>, GitError>);
@@ -39,8 +39,8 @@ pub(super) struct RecordedFiles {
 impl Repository {
     /// Records the present work tree under `refs/ralph/<run>/<n>-before` or `-after`.
     ///
-    /// The checkpoint has all tracked and untracked files, but no ignored ones. Only the object database, that
-    /// reference and ralph's own index are written.
+    /// The checkpoint has all tracked and untracked files, but no ignored ones. Only the store and ralph's own index are
+    /// written.
     ///
     /// # Errors
     /// [`GitError`]; nothing of the user's has changed then either.
@@ -90,45 +90,11 @@ impl Repository {
         since: &[&Checkpoint],
     ) -> Result<TakenCheckpoint, GitError> {
         let mut state = self.state.lock();
-        let mut attempts = 0;
-        loop {
-            attempts += 1;
-            let collections = self.collections();
-            let mut taken = self.take(&mut state, name, since);
-            let may_be_collected = self.may_be_collected(collections);
-            if may_be_collected {
-                taken = taken.and_then(|taken| self.kept_whole(&mut state, name, taken));
-            }
-            if taken.is_err() {
-                self.start_over(&mut state);
-            }
-            let is_spoilt = may_be_collected && matches!(taken, Err(GitError::Refused { .. }));
-            if !is_spoilt || attempts == ATTEMPTS {
-                return taken;
-            }
+        let taken = self.take(&mut state, name, since);
+        if taken.is_err() {
+            self.start_over(&mut state);
         }
-    }
-
-    /// Returns the checkpoint if git has collected none of its objects. Otherwise deletes its reference, because every
-    /// git command fails on a reference whose objects are missing.
-    fn kept_whole(
-        &self,
-        state: &mut RepositoryState,
-        name: CheckpointName,
-        taken: TakenCheckpoint,
-    ) -> Result<TakenCheckpoint, GitError> {
-        let Err(error) = self.outlast_collection(&taken.0.checkpoint.commit) else {
-            return Ok(taken);
-        };
-        let delete = ["update-ref", "--no-deref", "-d", name.reference];
-        _ = self.git().args(delete).run(); // the earlier error says more
-        state.latest_reference = None;
-        // The next attempt repeats the notices.
-        for notice in taken.0.notices {
-            state.announced.remove(&notice);
-            state.add_notice(notice);
-        }
-        Err(error)
+        taken
     }
 
     fn take(
@@ -142,7 +108,7 @@ impl Repository {
         let files = self.record_files(state)?;
         let (checkpoint, counted) = self.keep(state.last.take(), &state.nested, &files, name, since)?;
         self.keep_nested(state, name.reference);
-        state.latest_reference = Some((name.reference.to_owned(), checkpoint.commit.clone()));
+        state.latest_head.clone_from(&checkpoint.head);
         state.last = Some(checkpoint.clone());
         let pending = mem::take(&mut state.pending_notices);
         let notices = files.notices.into_iter().chain(pending);
@@ -167,6 +133,7 @@ impl Repository {
     }
 
     fn read_files(&self, state: &mut RepositoryState) -> Result<RecordedFiles, GitError> {
+        self.make_store()?;
         let mut is_changed = self.follow_index(state)? | self.drop_gone_nested(state)?;
         let (mut status, mut warnings) = self.scan()?;
         if status.changes_ignoring() && self.drop_ignored(state)? {
@@ -225,7 +192,7 @@ impl Repository {
         self.own_index_git().args(["write-tree"]).run()?.line()
     }
 
-    /// Writes a commit of a tree on HEAD.
+    /// Writes a commit of a tree that names HEAD.
     fn commit(&self, tree: &str, head: Option<&str>, message: &str) -> Result<Checkpoint, GitError> {
         Ok(Checkpoint {
             commit: self.commit_command(tree, head, message).run()?.line()?,
@@ -236,22 +203,25 @@ impl Repository {
 
     /// Returns the command that writes a commit of ralph's.
     pub(super) fn commit_command(&self, tree: &str, head: Option<&str>, message: &str) -> Git {
-        let mut git = self.git().args(["commit-tree", "--no-gpg-sign", "-m", message, tree]);
+        let mut git = self
+            .store_git()
+            .args(["commit-tree", "--no-gpg-sign", "-m", message, tree]);
         for person in ["AUTHOR", "COMMITTER"] {
             git = git
                 .env(&format!("GIT_{person}_NAME"), NAME)
                 .env(&format!("GIT_{person}_EMAIL"), EMAIL);
         }
-        match head {
-            Some(head) => git.args(["-p", head]),
-            None => git,
+        match (head, &self.store) {
+            (Some(head), Some(_)) => git.args(["-m", &format!("{HEAD}{head}")]),
+            (Some(head), None) => git.args(["-p", head]),
+            (None, _) => git,
         }
     }
 
     /// Returns the command that sets a reference itself: a symbolic reference may have been made to lead to one of the
     /// user's.
     pub(super) fn set_reference(&self, reference: &str, commit: &str) -> Git {
-        self.git().args(["update-ref", "--no-deref", reference, commit])
+        self.store_git().args(["update-ref", "--no-deref", reference, commit])
     }
 
     /// Forgets ralph's index after an error: a process that was killed may have left a lock.
@@ -273,21 +243,23 @@ impl Repository {
         {
             return Err(GitError::NotAFile { path });
         }
+        let configuration = read_small(&self.layout.common_dir.join("config"));
         if identities == state.directory_identities {
+            state.configuration = configuration;
             return Ok(());
         }
-        // Not every file system reports the same identity of a directory twice. The latest checkpoint's reference
-        // identifies it, too.
-        let (reference, commit) = state.latest_reference.as_ref().ok_or_else(|| self.replaced())?;
-        let found = self
-            .git()
-            .args(["rev-parse", "--verify", "--quiet", reference])
-            .run_any()?;
-        if found.line().is_ok_and(|found| found == *commit) {
-            state.directory_identities = identities;
-            return Ok(());
+        // Not every file system reports the same identity of a directory twice. A repository with the same configuration
+        // and with the commit of HEAD is the same one, too.
+        let head = state
+            .latest_head
+            .as_ref()
+            .filter(|_| state.configuration == configuration);
+        let head = head.ok_or_else(|| self.replaced())?;
+        if !self.git().args(["cat-file", "-e", head]).run_any()?.success() {
+            return Err(self.replaced());
         }
-        Err(self.replaced())
+        state.directory_identities = identities;
+        Ok(())
     }
 
     fn replaced(&self) -> GitError {

@@ -61,7 +61,7 @@ impl Differ {
 
     fn discover(&self) -> Result<Repository, DifferError> {
         create_private_dir(&self.scratch)?;
-        let (repository, _) = Repository::discover(&self.project, &self.scratch, &self.supervisor)?;
+        let (repository, _) = Repository::discover(&self.project, &self.scratch, &self.states, &self.supervisor)?;
         Ok(repository
             .including(self.include.clone())
             .excluding_state(self.states.clone()))

@@ -6,7 +6,7 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use ralph_system::{files::open_unfollowed, proc::Supervisor};
+use ralph_system::{files::open_unfollowed, paths::States, proc::Supervisor};
 
 use super::{
     GitError, NoRepository, Repository,
@@ -15,11 +15,12 @@ use super::{
     origin::Origin,
     process::{self, DEADLINE, DISCOVERY_DEADLINE, Git},
     state::RepositoryState,
+    store::{store_above, store_of},
 };
 
 impl Repository {
     /// Finds the repository that contains `project`. `scratch` is an existing directory outside of it that only ralph
-    /// uses; ralph's own index goes there.
+    /// uses; ralph's own index goes there. The store of its checkpoints is below `states`.
     ///
     /// The sentences beside the repository are for the user: files that checkpoints leave out, and anything unusual.
     ///
@@ -28,10 +29,11 @@ impl Repository {
     pub fn discover(
         project: &Path,
         scratch: &Path,
+        states: &States,
         supervisor: &Supervisor,
     ) -> Result<(Repository, Vec<String>), NoRepository> {
         let project = project.canonicalize().map_err(|source| unreadable(project, source))?;
-        let repository = Repository::open(&project, scratch, supervisor)?;
+        let repository = Repository::open(&project, scratch, Some(states), supervisor)?;
         if repository.root() != project {
             refuse_home(repository.root())?;
             repository.refuse_ignored(&project)?;
@@ -40,17 +42,62 @@ impl Repository {
         Ok((repository, notes))
     }
 
-    /// Opens the repository that contains `project`, a path without links.
-    pub(super) fn open(project: &Path, scratch: &Path, supervisor: &Supervisor) -> Result<Repository, NoRepository> {
-        let scratch = scratch.canonicalize().map_err(|source| unreadable(scratch, source))?;
+    /// Finds the repository as [`Repository::discover`] does. If it is gone, its store stands in for it: files are
+    /// compared and restored without it.
+    ///
+    /// # Errors
+    /// As [`Repository::discover`].
+    pub fn discover_or_store(
+        project: &Path,
+        scratch: &Path,
+        states: &States,
+        supervisor: &Supervisor,
+    ) -> Result<(Repository, Vec<String>), NoRepository> {
+        let found = Repository::discover(project, scratch, states, supervisor);
+        let Err(NoRepository::NotARepository { .. }) = &found else {
+            return found;
+        };
+        let Some((root, id_bytes, store)) = store_above(states, project) else {
+            return found;
+        };
+        let layout = RepositoryLayout {
+            root,
+            git_dir: store.clone(),
+            common_dir: store.clone(),
+        };
+        let repository = Repository::at(layout, id_bytes, scratch, Some(store), supervisor)?;
+        Ok((repository, Vec::new()))
+    }
+
+    /// Opens the repository that contains `project`, a path without links. Without `states` it holds its checkpoints
+    /// itself.
+    pub(super) fn open(
+        project: &Path,
+        scratch: &Path,
+        states: Option<&States>,
+        supervisor: &Supervisor,
+    ) -> Result<Repository, NoRepository> {
         inspect_above(project).map_err(NoRepository::Unreadable)?;
         let (layout, id_bytes) = locate(project, supervisor)?;
+        let store = states.map(|states| store_of(states, &layout.common_dir, id_bytes));
+        Repository::at(layout, id_bytes, scratch, store, supervisor)
+    }
+
+    fn at(
+        layout: RepositoryLayout,
+        id_bytes: usize,
+        scratch: &Path,
+        store: Option<PathBuf>,
+        supervisor: &Supervisor,
+    ) -> Result<Repository, NoRepository> {
+        let scratch = scratch.canonicalize().map_err(|source| unreadable(scratch, source))?;
         let identities = layout.directory_identities().map_err(NoRepository::Unreadable)?;
         let mut repository = Repository {
             layout,
             id_bytes,
             supervisor: supervisor.clone(),
             index: scratch.join("git-index"),
+            store,
             attribute_free_dir: scratch.join("git-plain"),
             deadline: DEADLINE,
             include: Vec::new(),

@@ -46,7 +46,9 @@ impl Repository {
         if from.tree == to.tree {
             return Ok(Some(Vec::new()));
         }
-        let git = self.git().args(["diff-tree", "-r", "-z", "--raw", "--no-renames"]);
+        let git = self
+            .store_git()
+            .args(["diff-tree", "-r", "-z", "--raw", "--no-renames"]);
         let output = git.output_cap(LIST_BYTES).args([&from.tree, &to.tree]).run()?;
         let files = changed_files(&output.stdout).ok_or_else(|| output.unexpected())?;
         if output.cut || files.len() > MOST_FILES {
@@ -54,7 +56,7 @@ impl Repository {
         }
         let present = files.iter().filter(|file| file.modes[0] != NOTHING);
         let asked: String = present.map(|file| format!("{}\n", file.blob_before)).collect();
-        let git = self.git().args(["cat-file", "--batch"]).input(asked.into_bytes());
+        let git = self.store_git().args(["cat-file", "--batch"]).input(asked.into_bytes());
         let blobs = git.output_cap(MOST_BYTES).run()?;
         if blobs.cut {
             return Ok(None);

@@ -66,6 +66,13 @@ pub enum GitError {
         #[source]
         source: io::Error,
     },
+    /// The repository of checkpoints in ralph's state.
+    #[error("checkpoints cannot be kept in {path}", path = path.display())]
+    Store {
+        path: PathBuf,
+        #[source]
+        source: Box<GitError>,
+    },
     #[error("{path} is gone", path = path.display())]
     Gone { path: PathBuf },
     #[error("{path} was replaced by another repository", path = path.display())]

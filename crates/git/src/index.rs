@@ -1,8 +1,9 @@
 //! ralph's own index: tracked and untracked files with their bytes as they are, not as git would store them. It is kept
 //! between checkpoints.
 //!
-//! git writes it. What the user's index has reaches it as names and modes only, so git reads each of those files once
-//! before it trusts the entry: the user's index may hold converted content.
+//! git writes it. Of the user's index only the names are taken, and git reads each of these files once: the user's index may
+//! hold converted content, and name objects that an agent has made. Only a file that is not there, or that cannot be read, is
+//! in it as the user's index has it.
 
 use std::{collections::HashSet, fs, io, path::PathBuf};
 
@@ -12,11 +13,23 @@ use super::{
     GitError, Repository,
     process::{self, nul_separated},
     state::RepositoryState,
-    user_index::{IndexIdentity, UserIndex},
+    status::WorkTreeStatus,
+    user_index::{IndexIdentity, ListedFile, UserIndex},
 };
 
 /// A larger index is not plausible: git needs about a hundred bytes for each file. The list of its files is shorter.
 const CAP_BYTES: usize = 512 << 20;
+
+/// What is new in the user's index.
+#[derive(Debug, Default)]
+struct IndexNews<'a> {
+    /// For `git update-index --index-info`.
+    entries: Vec<u8>,
+    /// Files to read.
+    files: Vec<PathBuf>,
+    /// Files to take as the user's index has them.
+    stored: Vec<ListedFile<'a>>,
+}
 
 impl Repository {
     /// Updates ralph's index from the user's, unless the user's is the same as the last time. Returns whether ralph's
@@ -33,11 +46,12 @@ impl Repository {
         }
         let user_index = self.list_user_index(identity)?;
         let last = state.origin.take();
-        let entries = self.differences(last.as_ref(), &user_index, &mut state.absent);
-        let is_changed = !entries.is_empty();
+        let mut news = self.differences(last.as_ref(), &user_index, &mut state.absent);
+        self.take_over(&mut news, state)?;
+        let mut is_changed = !news.entries.is_empty();
         if is_changed {
             let add = ["update-index", "-z", "--index-info"];
-            self.own_index_git().args(add).input(entries).run()?;
+            self.own_index_git().args(add).input(news.entries).run()?;
             // They may be among the entries.
             state.nested.forget_links();
         }
@@ -46,6 +60,14 @@ impl Repository {
             let absent = state.absent.join(&0);
             self.own_index_git().args(skip).input(absent).run()?;
         }
+        let files = WorkTreeStatus {
+            changed: news.files,
+            ..WorkTreeStatus::default()
+        };
+        let mut work = self.sort(files, Some(&user_index));
+        is_changed |= !work.is_empty();
+        self.update_index(&mut work)?;
+        work.notices().into_iter().for_each(|notice| state.add_notice(notice));
         if identity == IndexIdentity::Odd {
             state.add_notice(format!(
                 "{} is not a regular file of at most {} MiB: checkpoints are made without it, and hold no ignored files.",
@@ -57,16 +79,22 @@ impl Repository {
         Ok(is_changed)
     }
 
-    /// Returns what differs between two versions of the user's index, for `git update-index --index-info`. Only the first
-    /// version can add absent files: one that gets `skip-worktree` later is not there because it was deleted.
-    fn differences(&self, last: Option<&UserIndex>, now: &UserIndex, absent: &mut Vec<Vec<u8>>) -> Vec<u8> {
+    /// Returns what differs between two versions of the user's index. Only the first version can add absent files: one that
+    /// gets `skip-worktree` later is not there because it was deleted.
+    fn differences<'a>(
+        &self,
+        last: Option<&UserIndex>,
+        now: &'a UserIndex,
+        absent: &mut Vec<Vec<u8>>,
+    ) -> IndexNews<'a> {
         let before = || last.into_iter().flat_map(UserIndex::files);
         let known: HashSet<&[u8]> = before().map(|file| file.item).collect();
         let was_absent: HashSet<Vec<u8>> = absent.drain(..).collect();
-        let (mut entries, mut paths) = (Vec::new(), HashSet::new());
+        let (mut news, mut paths) = (IndexNews::default(), HashSet::new());
         for file in now.files() {
             paths.insert(file.path);
-            if self.excludes(&process::path(file.path)) {
+            let path = process::path(file.path);
+            if self.excludes(&path) {
                 continue;
             }
             let was_absent = was_absent.contains(file.path);
@@ -75,14 +103,41 @@ impl Repository {
                 absent.push(file.path.to_owned());
             }
             let is_news = was_absent || !known.contains(file.item);
-            if is_news && (!is_absent || last.is_none()) {
-                entries.extend(file.entry());
+            if !is_news || is_absent && last.is_some() {
+                continue;
+            }
+            if file.is_link() {
+                news.entries.extend(file.entry());
+            } else if is_absent || self.is_unreadable(&path) {
+                news.stored.push(file);
+            } else if !fs::symlink_metadata(self.layout.root.join(&path)).is_ok_and(|found| found.is_dir()) {
+                news.files.push(path);
             }
         }
         for file in before().filter(|file| !paths.contains(file.path)) {
-            entries.extend(self.removal(file.path));
+            news.entries.extend(self.removal(file.path));
         }
-        entries
+        news
+    }
+
+    /// Adds the entries of files that are taken as the user's index has them. Those whose content the store cannot get are
+    /// left out.
+    fn take_over(&self, news: &mut IndexNews, state: &mut RepositoryState) -> Result<(), GitError> {
+        let objects: Vec<&str> = news.stored.iter().map(ListedFile::object).collect();
+        let missing: HashSet<String> = self.bring_in(&objects)?.into_iter().collect();
+        let (lacking, stored): (Vec<ListedFile>, Vec<ListedFile>) =
+            news.stored.iter().partition(|file| missing.contains(file.object()));
+        news.entries.extend(stored.iter().flat_map(ListedFile::entry));
+        if let Some(first) = lacking.first() {
+            let lacking: HashSet<&[u8]> = lacking.iter().map(|file| file.path).collect();
+            state.absent.retain(|path| !lacking.contains(path.as_slice()));
+            state.add_notice(format!(
+                "Checkpoints lack {} tracked files that are not in the work tree or cannot be read, {} among them.",
+                lacking.len(),
+                process::path(first.path).display()
+            ));
+        }
+        Ok(())
     }
 
     /// Removes untracked files that are ignored by now from ralph's index; returns whether there were any.

@@ -12,7 +12,6 @@ use std::{
 
 use ralph_core::event::IterationCommit;
 use ralph_system::paths::{DONE_FILE, PAUSE_FILE};
-use rustix::fs::{Access, access};
 use thiserror::Error;
 
 use super::{
@@ -196,12 +195,7 @@ impl Repository {
         let is_message = path
             .file_name()
             .is_some_and(|name| name == DONE_FILE || name == PAUSE_FILE);
-        let full = self.layout.root.join(path);
-        let is_unreadable = || {
-            let metadata = fs::symlink_metadata(&full);
-            metadata.is_ok_and(|metadata| metadata.is_file()) && access(&full, Access::READ_OK).is_err()
-        };
-        !is_message && !self.excludes(path) && !is_unreadable()
+        !is_message && !self.excludes(path) && !self.is_unreadable(path)
     }
 
     fn is_large(&self, path: &Path) -> bool {

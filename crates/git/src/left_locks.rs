@@ -121,7 +121,7 @@ fn directories_in(directory: &Path, left: &mut usize) -> Vec<PathBuf> {
 }
 
 /// Finds the lock files directly in git's directory and among its references.
-fn locks_in(git_dir: &Path, left: &mut usize, found: &mut dyn FnMut(PathBuf)) {
+pub(super) fn locks_in(git_dir: &Path, left: &mut usize, found: &mut dyn FnMut(PathBuf)) {
     let mut next = vec![(git_dir.to_owned(), false)];
     while let Some((directory, is_of_references)) = next.pop() {
         for entry in fs::read_dir(directory).into_iter().flatten().flatten() {

@@ -1,7 +1,7 @@
 //! Checkpoints of the work tree, and the changes between them, with the git command line.
 //!
-//! A checkpoint is a commit object under `refs/ralph/<run>/`, with the user's HEAD as its parent. The user's index,
-//! HEAD, branch, reflog and files are only read: git works on an index of ralph's own, which begins with the names in the
+//! A checkpoint is a commit under `refs/ralph/<run>/` in the [store](store), a repository of ralph's own, and names the
+//! user's HEAD. The user's index, HEAD, branch, reflog, objects and files are only read: git works on an index of ralph's own, which begins with the names in the
 //! user's and is kept between checkpoints, so that unchanged files are not read again. It holds the files byte for
 //! byte: no filter runs, no line end is converted, and files that the user's index marks as `skip-worktree` or
 //! `assume-unchanged` are looked at.
@@ -15,7 +15,6 @@ mod attribute_free;
 mod blocking_file;
 mod changes;
 mod checkpoint;
-mod collection;
 mod commit_counts;
 mod committer_identity;
 mod conflict;
@@ -55,6 +54,7 @@ mod show;
 mod stashes;
 mod state;
 mod status;
+mod store;
 mod survey;
 mod take;
 #[cfg(test)]
@@ -117,6 +117,8 @@ pub struct Repository {
     id_bytes: usize,
     /// The file of ralph's own index.
     index: PathBuf,
+    /// The repository that holds the checkpoints; `None` if this one does, as repositories inside a work tree do.
+    store: Option<PathBuf>,
     /// ralph's own common directory, which overrules all attributes.
     attribute_free_dir: PathBuf,
     deadline: Duration,

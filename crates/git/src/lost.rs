@@ -43,7 +43,16 @@ impl Repository {
             branch: origin.branch.map(Into::into),
             head: head.map(Into::into),
             remote: origin.remote.map(Into::into),
+            store: self.store.clone(),
+            history: self.stored_history().map(Into::into),
         })
+    }
+
+    /// Returns the reference in the store to the history from before the run, if it has arrived.
+    fn stored_history(&self) -> Option<String> {
+        let history = self.state.lock().history.clone()?;
+        let asked = self.store_git().args(["rev-parse", "--verify", "--quiet", &history]);
+        asked.run().is_ok().then_some(history)
     }
 
     fn loss(&self, known: &[&Checkpoint], works: GitWorks) -> Option<LossKind> {
@@ -72,11 +81,8 @@ impl Repository {
 
     /// Asks git for the commits that the repository had.
     fn unreadable(&self, known: &[&Checkpoint]) -> Option<LossKind> {
-        // HEAD as well: git deletes checkpoints whose references were deleted.
-        let names = known
-            .iter()
-            .flat_map(|checkpoint| [Some(&checkpoint.commit), checkpoint.head.as_ref()]);
-        let names: Vec<&str> = names.flatten().map(String::as_str).collect();
+        let heads = known.iter().filter_map(|checkpoint| checkpoint.head.as_deref());
+        let names: Vec<&str> = heads.collect();
         let check = self.git().args(["cat-file", "--batch-check"]);
         let found = check.input((names.join("\n") + "\n").into_bytes()).run_any().ok()?;
         if !found.success() {

@@ -237,10 +237,11 @@ impl Repository {
         let root = self.layout.root.join(path);
         let scratch = self.index.with_file_name(format!("nested-{number}"));
         fs::create_dir_all(&scratch).map_err(|error| error.to_string())?;
-        let mut nested = Repository::open(&root, &scratch, &self.supervisor).map_err(|error| match error.source() {
-            Some(cause) => format!("{error}: {cause}"),
-            None => error.to_string(),
-        })?;
+        let mut nested =
+            Repository::open(&root, &scratch, None, &self.supervisor).map_err(|error| match error.source() {
+                Some(cause) => format!("{error}: {cause}"),
+                None => error.to_string(),
+            })?;
         if nested.layout.root != root {
             return Err("its `.git` is none".to_owned());
         }
@@ -354,9 +355,11 @@ impl Repository {
     pub(super) fn forget_nested(&self, run: &RunId) -> Result<(), GitError> {
         let prefix = format!("refs/ralph/{run}/");
         let last = ["for-each-ref", "--sort=-committerdate", "--count=1", "--format=%(tree)"];
-        let tree = self.git().args(last).args([&prefix]).run()?;
-        let Ok(tree) = tree.line() else { return Ok(()) };
-        let Ok(output) = self.git().args(["ls-tree", "-r", "-z", &tree]).run() else {
+        let tree = self.store_git().args(last).args([&prefix]).run();
+        let Ok(tree) = tree.and_then(|tree| tree.line()) else {
+            return Ok(());
+        };
+        let Ok(output) = self.store_git().args(["ls-tree", "-r", "-z", &tree]).run() else {
             return Ok(());
         };
         let links = nul_separated(&output.stdout).filter(|entry| entry.starts_with(GITLINK.as_bytes()));
@@ -380,7 +383,7 @@ impl Repository {
     /// Compares two trees. The output is for [`raw_changes`].
     pub(super) fn tree_changes(&self, from: &str, to: &str) -> Result<GitOutput, GitError> {
         let form = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev"];
-        self.git().args(form).args([from, to]).run()
+        self.store_git().args(form).args([from, to]).run()
     }
 
     /// Returns what happened to the repositories inside between two trees.

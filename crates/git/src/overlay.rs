@@ -38,7 +38,7 @@ pub fn range_patch(branches: &Branches, from: &str, to: &str) -> Result<String, 
         .output_cap(CAP_BYTES)
         .args(args)
         .run()?;
-    Ok(patch_text(&output, from, to))
+    Ok(patch_text(&output, "git", from, to))
 }
 
 /// Returns the path of a project's file relative to the root of the repository.

@@ -1,37 +1,46 @@
 //! The references that ralph makes in a repository: listed and deleted for a clean-up, and checked for work that is
 //! nowhere else.
 
-use std::{collections::HashSet, path::Path};
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+    thread::JoinHandle,
+};
+
+use ralph_system::paths::States;
 
 use super::{
     Branches, GitError,
+    process::Git,
     show::delete_references,
+    store::{CHECKPOINTS, HISTORIES, start_collection, store_of},
     work_trees::{BATCH_REFERENCES, full},
 };
-
-/// Prefix of the references of checkpoints, before the name of their run.
-const CHECKPOINTS: &str = "refs/ralph/";
 
 /// The references that ralph has made: checkpoints, branches of batches, and commits that batches keep.
 #[derive(Debug)]
 pub struct OwnReferences<'a> {
     branches: &'a Branches,
     names: Vec<String>,
+    /// The checkpoints in each store of the repository.
+    stored: Vec<(PathBuf, Vec<String>)>,
 }
 
 impl<'a> OwnReferences<'a> {
-    /// Lists ralph's references of a repository.
+    /// Lists ralph's references of a repository, and of its store below `states`.
     ///
     /// # Errors
     /// [`GitError`] if git cannot list them.
-    pub fn list(branches: &'a Branches) -> Result<OwnReferences<'a>, GitError> {
-        let list = ["for-each-ref", "--format=%(refname)", CHECKPOINTS, "refs/heads/ralph/"];
-        let output = branches.git().args(list).run()?;
-        let names = String::from_utf8_lossy(&output.stdout)
-            .lines()
-            .map(str::to_owned)
-            .collect();
-        Ok(OwnReferences { branches, names })
+    pub fn list(branches: &'a Branches, states: &States) -> Result<OwnReferences<'a>, GitError> {
+        let names = listed(branches.git())?;
+        let stores = [20, 32].map(|id_bytes| store_of(states, branches.common_dir(), id_bytes));
+        let stores = stores.into_iter().filter(|store| store.exists());
+        let stored = stores.map(|store| Ok((store.clone(), listed(branches.in_store(&store))?)));
+        Ok(OwnReferences {
+            branches,
+            names,
+            stored: stored.collect::<Result<_, GitError>>()?,
+        })
     }
 
     /// Whether the branch existed when the references were listed.
@@ -61,14 +70,26 @@ impl<'a> OwnReferences<'a> {
             let run = name.strip_prefix(CHECKPOINTS).and_then(|rest| rest.split('/').next());
             run.is_some_and(|run| runs.contains(run))
         };
-        let lines: Vec<String> = self
-            .names
-            .iter()
-            .filter(is_of_a_run)
-            .map(|name| format!("delete {name}\n"))
-            .collect();
-        delete_references(self.branches.git(), lines.concat().into_bytes())?;
-        Ok(lines.len())
+        let forget = |names: &[String], git: Git| {
+            let lines: Vec<String> = names
+                .iter()
+                .filter(is_of_a_run)
+                .map(|name| format!("delete {name}\n"))
+                .collect();
+            delete_references(git, lines.concat().into_bytes())?;
+            Ok(lines.iter().filter(|line| !line.contains(HISTORIES)).count())
+        };
+        let mut forgotten = forget(&self.names, self.branches.git())?;
+        for (store, names) in &self.stored {
+            forgotten += forget(names, self.branches.in_store(store))?;
+        }
+        Ok(forgotten)
+    }
+
+    /// Starts to delete the objects of the stores that no checkpoint needs.
+    pub fn collect(&self) -> Vec<JoinHandle<()>> {
+        let stores = self.stored.iter().map(|(store, _)| self.branches.in_store(store));
+        stores.filter_map(start_collection).collect()
     }
 
     /// Whether a commit is contained in another branch than `branch`, or in a detached HEAD of the user's work tree.
@@ -101,4 +122,11 @@ impl<'a> OwnReferences<'a> {
     pub fn is_head_elsewhere(&self, tree: &Path, branch: &str) -> Result<bool, GitError> {
         self.is_elsewhere(&self.branches.head_of(tree)?, branch)
     }
+}
+
+fn listed(git: Git) -> Result<Vec<String>, GitError> {
+    let list = ["for-each-ref", "--format=%(refname)", CHECKPOINTS, "refs/heads/ralph/"];
+    let output = git.args(list).run()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(text.lines().map(str::to_owned).collect())
 }

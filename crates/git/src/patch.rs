@@ -19,12 +19,12 @@ pub(super) const PATCH: [&str; 8] = [
     "--no-textconv",
 ];
 
-/// Returns the text of a patch; one that was cut says how to see all of it.
-pub(super) fn patch_text(output: &GitOutput, from: &str, to: &str) -> String {
+/// Returns the text of a patch; one that was cut names the command, beginning with `git`, that shows all of it.
+pub(super) fn patch_text(output: &GitOutput, git: &str, from: &str, to: &str) -> String {
     let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
     if output.cut {
         text.push_str(&format!(
-            "\n[the patch is longer: `git diff {from:.12} {to:.12}` shows it all]\n"
+            "\n[the patch is longer: `{git} diff {from:.12} {to:.12}` shows it all]\n"
         ));
     }
     text
@@ -42,12 +42,12 @@ impl Repository {
         if from.tree == to {
             return Ok(String::new());
         }
-        let git = self.git().output_cap(CAP_BYTES).args(PATCH);
+        let git = self.store_git().output_cap(CAP_BYTES).args(PATCH);
         let mut output = git.args([&from.tree, &to]).run()?;
         let left = CAP_BYTES.saturating_sub(output.stdout.len());
         let nested = self.nested_patches(&from.tree, &to, &PATCH, left)?;
         output.stdout.extend(nested);
-        Ok(patch_text(&output, &from.tree, &to))
+        Ok(patch_text(&output, &self.store_git_in_words(), &from.tree, &to))
     }
 
     /// Returns the tree of a checkpoint, or of the present files.

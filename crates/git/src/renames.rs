@@ -23,7 +23,7 @@ impl Repository {
         if from.tree == to.tree {
             return Ok(Vec::new());
         }
-        let git = self.git().args([
+        let git = self.store_git().args([
             "diff-tree",
             "-r",
             "-z",
@@ -51,7 +51,7 @@ impl Repository {
             return Ok(None);
         };
         let tree = self.tree_of(at)?;
-        let git = self.git().args(["cat-file", "blob", &format!("{tree}:{file}")]);
+        let git = self.store_git().args(["cat-file", "blob", &format!("{tree}:{file}")]);
         let output = git.output_cap(FILE_BYTES).run_any()?;
         let is_whole = output.success() && !output.cut;
         Ok(is_whole.then(|| String::from_utf8_lossy(&output.stdout).into_owned()))

@@ -10,13 +10,14 @@ use ralph_core::event::{Checkpoint, RunId};
 
 use super::{
     GitError, Moment, Repository,
-    checkpoint::{CheckpointName, reference},
+    checkpoint::{CheckpointName, HEAD, reference},
     nested::GITLINK,
     nested_restore::NestedRestore,
     process::{self, RawChange, raw_changes},
+    store::CHECKPOINTS,
 };
 
-/// A checkpoint that exists in the repository.
+/// A checkpoint that exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SavedCheckpoint {
     pub position: CheckpointPosition,
@@ -116,9 +117,20 @@ impl Repository {
     /// [`GitError`] when git cannot read its references.
     pub fn list(&self, run: &RunId) -> Result<Vec<SavedCheckpoint>, GitError> {
         self.verify(&mut self.state.lock())?;
-        let prefix = format!("refs/ralph/{run}/");
-        let format = "--format=%(refname)%09%(objectname)%09%(tree)%09%(parent)%09%(committerdate:unix)";
-        let output = self.git().args(["for-each-ref", format, &prefix]).run()?;
+        self.make_store()?;
+        let mut saved = self.list_stored(run)?;
+        if saved.is_empty() {
+            self.bring_in_earlier(run)?;
+            saved = self.list_stored(run)?;
+        }
+        Ok(saved)
+    }
+
+    fn list_stored(&self, run: &RunId) -> Result<Vec<SavedCheckpoint>, GitError> {
+        let prefix = format!("{CHECKPOINTS}{run}/");
+        let fields = "%(refname)%09%(objectname)%09%(tree)%09%(parent)%09%(committerdate:unix)%09%(contents:body)";
+        let format = format!("--format={fields}");
+        let output = self.store_git().args(["for-each-ref", &format, &prefix]).run()?;
         let text = str::from_utf8(&output.stdout).map_err(|_| output.unexpected())?;
         // References of other names below the prefix are not ralph's.
         let mut saved: Vec<SavedCheckpoint> = text.lines().filter_map(|line| read_saved(line, &prefix)).collect();
@@ -195,7 +207,7 @@ impl Repository {
             from,
             to,
         ];
-        let output = self.git().args(args).run()?;
+        let output = self.store_git().args(args).run()?;
         let changes: Option<Vec<RawChange>> = raw_changes(&output.stdout).collect();
         let changes = changes.ok_or_else(|| output.unexpected())?;
         let links: Vec<(PathBuf, RawChange)> = changes
@@ -307,11 +319,13 @@ impl Repository {
 
 fn read_saved(line: &str, prefix: &str) -> Option<SavedCheckpoint> {
     let fields: Vec<&str> = line.split('\t').collect();
-    let [name, commit, tree, parent, at] = fields[..] else {
+    let [name, commit, tree, parent, at, body] = fields[..] else {
         return None;
     };
     let place = CheckpointPosition::parse(name.strip_prefix(prefix)?)?;
-    let head = (!parent.is_empty()).then(|| parent.to_owned());
+    // The parent is HEAD in checkpoints from before there was a store.
+    let head = body.strip_prefix(HEAD).unwrap_or(parent);
+    let head = (!head.is_empty()).then(|| head.to_owned());
     let checkpoint = Checkpoint {
         commit: commit.to_owned(),
         tree: tree.to_owned(),

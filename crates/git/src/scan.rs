@@ -62,6 +62,8 @@ impl Repository {
             "--no-ahead-behind",
         ];
         let git = self.own_index_git().args(args).args(ignored);
+        // git compares ralph's index with HEAD, and writes no object.
+        let git = git.env("GIT_OBJECT_DIRECTORY", self.layout.common_dir.join("objects"));
         // The lock is on ralph's own index, in which git saves what it learned about unchanged files.
         git.env("GIT_OPTIONAL_LOCKS", "1").run()
     }

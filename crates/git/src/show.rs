@@ -11,6 +11,7 @@ use super::{
     CheckpointPosition, GitError, Moment, Repository,
     process::{DEADLINE, Git, nul_separated},
     restore::no_checkpoint,
+    store::CHECKPOINTS,
 };
 
 /// Most commits that are listed for one iteration.
@@ -208,13 +209,13 @@ impl Repository {
             detail.as_str(),
             colour,
         ];
-        let git = self.git().output_cap(DIFFERENCE_BYTES).args(args);
+        let git = self.store_git().output_cap(DIFFERENCE_BYTES).args(args);
         let mut output = git.args([&from.tree, &to]).run()?;
         if is_patch {
             let left = DIFFERENCE_BYTES.saturating_sub(output.stdout.len());
             output.stdout.extend(self.nested_patches(&from.tree, &to, &args, left)?);
         }
-        let whole = format!("git diff {:.12} {to:.12}", from.tree);
+        let whole = format!("{} diff {:.12} {to:.12}", self.store_git_in_words(), from.tree);
         Ok(RenderedDiff {
             bytes: output.stdout,
             whole: output.cut.then_some(whole),
@@ -230,7 +231,7 @@ impl Repository {
             return Ok(Vec::new());
         }
         let git = self
-            .git()
+            .store_git()
             .args(["diff-tree", "-r", "-z", "--name-only", "--no-renames"]);
         let output = git.output_cap(NAMES_BYTES).args([&from.tree, &to.tree]).run()?;
         let names = nul_separated(&output.stdout);
@@ -293,22 +294,23 @@ impl Repository {
         output.map_or_else(|_| CommitChains::default(), |output| CommitChains::read(&output.stdout))
     }
 
-    /// Deletes the checkpoints of a run; git may then collect objects that only they kept.
+    /// Deletes the checkpoints of a run; [`Repository::collect`] then deletes the objects that only they needed.
     ///
     /// # Errors
     /// [`GitError`]; the remaining checkpoints still exist then.
     pub fn forget(&self, run: &RunId) -> Result<(), GitError> {
         self.verify(&mut self.state.lock())?;
         self.forget_nested(run)?;
-        let output = self
-            .git()
-            .args([
-                "for-each-ref",
-                "--format=delete %(refname)",
-                &format!("refs/ralph/{run}/"),
-            ])
-            .run()?;
-        delete_references(self.git(), output.stdout)
+        // Checkpoints from before there was a store are in the repository itself.
+        let list = ["for-each-ref", "--format=delete %(refname)"];
+        let prefix = format!("{CHECKPOINTS}{run}/");
+        let places: [fn(&Repository) -> Git; 2] = [Repository::git, Repository::store_git];
+        let has_store = self.store.as_ref().is_some_and(|store| store.exists());
+        for git in &places[..1 + usize::from(has_store)] {
+            let output = git(self).args(list).args([&prefix]).run()?;
+            delete_references(git(self), output.stdout)?;
+        }
+        Ok(())
     }
 }
 

@@ -11,8 +11,11 @@ use super::{GitError, layout::DirectoryIdentity, nested::NestedRepositories, use
 pub(super) struct RepositoryState {
     /// The identities of the repository's directories.
     pub(super) directory_identities: [DirectoryIdentity; 2],
-    /// The latest reference that was set, and its commit, which identify the repository.
-    pub(super) latest_reference: Option<(String, String)>,
+    /// The configuration and the commit of HEAD of the latest checkpoint, which identify the repository.
+    pub(super) configuration: Option<Vec<u8>>,
+    pub(super) latest_head: Option<String>,
+    /// The reference in the store to the history from before the run.
+    pub(super) history: Option<String>,
     /// The user's index that ralph's was updated from; `None` while ralph's is empty.
     pub(super) origin: Option<UserIndex>,
     /// Tracked files that should not be in the work tree, and are not.
@@ -35,7 +38,9 @@ impl RepositoryState {
     pub(super) fn new(identities: [DirectoryIdentity; 2]) -> RepositoryState {
         RepositoryState {
             directory_identities: identities,
-            latest_reference: None,
+            configuration: None,
+            latest_head: None,
+            history: None,
             origin: None,
             absent: Vec::new(),
             last: None,

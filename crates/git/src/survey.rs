@@ -127,6 +127,12 @@ impl Repository {
         work
     }
 
+    /// Whether there is a file that cannot be read.
+    pub(super) fn is_unreadable(&self, path: &Path) -> bool {
+        let metadata = fs::symlink_metadata(self.layout.root.join(path));
+        metadata.is_ok_and(|metadata| metadata.is_file()) && !self.is_readable(path)
+    }
+
     fn is_readable(&self, path: &Path) -> bool {
         access(self.layout.root.join(path), Access::READ_OK).is_ok()
     }

@@ -10,6 +10,7 @@ mod references;
 mod restoring;
 mod selection;
 mod steps;
+mod store;
 mod unseen;
 
 use std::{
@@ -25,7 +26,7 @@ use std::{
 };
 
 use ralph_core::event::{Changes, Checkpoint, RunId};
-use ralph_system::proc::Supervisor;
+use ralph_system::{paths::States, proc::Supervisor};
 use tempfile::TempDir;
 
 use super::{EarlierContent, GitError, Moment, NewCheckpoint, NoRepository, Repository};
@@ -65,9 +66,34 @@ impl Project {
     }
 
     fn open(&self) -> Repository {
-        Repository::discover(&self.root, &self.scratch, &Supervisor::default())
-            .unwrap()
-            .0
+        self.discover(&self.root).unwrap().0
+    }
+
+    fn discover(&self, project: &Path) -> Result<(Repository, Vec<String>), NoRepository> {
+        Repository::discover(project, &self.scratch, &self.states(), &Supervisor::default())
+    }
+
+    fn states(&self) -> States {
+        States::below(&self.scratch.join("states"))
+    }
+
+    /// Returns the only store of checkpoints.
+    fn store(&self) -> PathBuf {
+        let states = fs::read_dir(self.scratch.join("states")).unwrap();
+        let stores = states.flat_map(|state| fs::read_dir(state.unwrap().path()).unwrap());
+        let stores: Vec<PathBuf> = stores.map(|store| store.unwrap().path()).collect();
+        assert_eq!(stores.len(), 1, "{stores:?}");
+        stores[0].clone()
+    }
+
+    /// Runs git on the store.
+    fn stored<I: IntoIterator<Item: AsRef<OsStr>>>(&self, args: I) -> String {
+        let args = args.into_iter().map(|arg| arg.as_ref().to_owned());
+        self.git(
+            ["--git-dir".into(), self.store().into_os_string()]
+                .into_iter()
+                .chain(args),
+        )
     }
 
     fn write(&self, path: impl AsRef<Path>, text: &str) {
@@ -168,7 +194,7 @@ fn after(repository: &Repository, n: u32) -> NewCheckpoint {
 
 /// Lists the files of a checkpoint as `mode path`.
 fn files(project: &Project, checkpoint: &Checkpoint) -> Vec<String> {
-    let listed = project.git(["-c", "core.quotePath=false", "ls-tree", "-r", &checkpoint.tree]);
+    let listed = project.stored(["-c", "core.quotePath=false", "ls-tree", "-r", &checkpoint.tree]);
     let entry = |line: &str| {
         let (head, path) = line.split_once('\t').unwrap();
         format!("{} {path}", head.split(' ').next().unwrap())
@@ -177,5 +203,5 @@ fn files(project: &Project, checkpoint: &Checkpoint) -> Vec<String> {
 }
 
 fn content(project: &Project, checkpoint: &Checkpoint, path: &str) -> String {
-    project.git(["cat-file", "blob", &format!("{}:{path}", checkpoint.tree)])
+    project.stored(["cat-file", "blob", &format!("{}:{path}", checkpoint.tree)])
 }

@@ -7,7 +7,10 @@ use std::{
     path::PathBuf,
 };
 
-use super::process::{self, nul_separated};
+use super::{
+    nested::GITLINK,
+    process::{self, nul_separated},
+};
 
 /// The user's index when ralph's was last updated from it.
 #[derive(Debug)]
@@ -65,6 +68,16 @@ impl<'a> ListedFile<'a> {
         })
     }
 
+    /// Returns the name of the file's object.
+    pub(super) fn object(&self) -> &'a str {
+        self.content.rsplit(' ').next().unwrap_or_default()
+    }
+
+    /// Whether it names a commit, as the entry of a submodule does.
+    pub(super) fn is_link(&self) -> bool {
+        self.content.starts_with(GITLINK)
+    }
+
     /// Whether a work tree can have the path: no `..`, `.git` or empty part. An agent can write any path into an index.
     fn is_possible(&self) -> bool {
         let is_part = |part: &[u8]| !matches!(part, b"" | b"." | b".." | b".git");
@@ -86,7 +99,7 @@ impl UserIndex {
 
     /// Returns the submodules.
     pub(super) fn submodules(&self) -> impl Iterator<Item = ListedFile<'_>> {
-        self.files().filter(|file| file.content.starts_with("160000 "))
+        self.files().filter(ListedFile::is_link)
     }
 
     /// Returns those of the paths that the user's index has; ralph's also has untracked ones.

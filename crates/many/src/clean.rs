@@ -77,7 +77,7 @@ pub enum Retained {
 /// Cleans up all earlier batches without a record in the last `older`. Returns, for each batch, the removed
 /// parts and the parts that stay.
 pub fn clean(site: &Site, older: Option<Duration>, now: SystemTime) -> Result<Vec<(BatchId, Cleaned)>, TaskFailure> {
-    let references = OwnReferences::list(&site.branches).map_err(git_failure)?;
+    let references = OwnReferences::list(&site.branches, &site.project.states()).map_err(git_failure)?;
     let ids = batches_in(site.project.state());
     let last = latest(&site.project);
     let mut all = Vec::new();
@@ -93,6 +93,11 @@ pub fn clean(site: &Site, older: Option<Duration>, now: SystemTime) -> Result<Ve
         };
         all.push((id, cleaned));
     }
+    if all.iter().any(|(_, cleaned)| cleaned.checkpoints > 0) {
+        for collection in references.collect() {
+            _ = collection.join(); // what it left, the next one deletes
+        }
+    }
     Ok(all)
 }
 
@@ -106,7 +111,7 @@ pub fn prune(site: &Site, spared: Option<&BatchId>, keep: RetentionLimits, now: 
     if ids.iter().all(|id| Some(id) == spared) {
         return Vec::new();
     }
-    let references = match OwnReferences::list(&site.branches) {
+    let references = match OwnReferences::list(&site.branches, &site.project.states()) {
         Ok(references) => references,
         Err(error) => return vec![git_failure(error)],
     };
@@ -117,7 +122,7 @@ pub fn prune(site: &Site, spared: Option<&BatchId>, keep: RetentionLimits, now: 
         bytes: 0,
         is_spent: false,
     };
-    let mut failures = Vec::new();
+    let (mut failures, mut has_forgotten) = (Vec::new(), false);
     let last = latest(&site.project);
     for id in ids.iter().rev() {
         let earlier = EarlierBatch::new(site, id, &references);
@@ -129,8 +134,9 @@ pub fn prune(site: &Site, spared: Option<&BatchId>, keep: RetentionLimits, now: 
         if Some(id) == spared {
             continue;
         }
-        let retained = earlier.clean(&batch, extent).retained.into_iter();
-        failures.extend(retained.filter_map(|retained| match retained {
+        let cleaned = earlier.clean(&batch, extent);
+        has_forgotten |= cleaned.checkpoints > 0;
+        failures.extend(cleaned.retained.into_iter().filter_map(|retained| match retained {
             Retained::Failed { what, why } => {
                 Some(format!("leftovers of batch {id} could not be removed: {what}: {why}"))
             }
@@ -145,6 +151,9 @@ pub fn prune(site: &Site, spared: Option<&BatchId>, keep: RetentionLimits, now: 
             | Retained::Running { .. }
             | Retained::Merges { .. } => None,
         }));
+    }
+    if has_forgotten {
+        references.collect(); // while the batch works
     }
     failures
 }

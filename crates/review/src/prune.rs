@@ -41,7 +41,7 @@ pub struct RetentionLimits {
     pub runs: Option<u32>,
     /// Most time since a run's last record.
     pub age: Option<Duration>,
-    /// Most bytes of the files of all runs, the latest first; checkpoints are git's and not counted.
+    /// Most bytes of the files of all runs, the latest first; the store of the checkpoints is not counted.
     pub size_bytes: Option<u64>,
 }
 
@@ -60,7 +60,7 @@ pub fn prune(
         return Vec::new();
     }
     let scratch = paths.run(running).scratch();
-    let repository = match Repository::discover(paths.project(), &scratch, supervisor) {
+    let repository = match Repository::discover(paths.project(), &scratch, &paths.states(), supervisor) {
         Ok((repository, _)) => Some(repository),
         // Without git the checkpoints cannot be deleted; the runs are kept, so that the next start tries again.
         Err(
@@ -75,7 +75,11 @@ pub fn prune(
         Err(_) => None,
     };
     let forget = |run| delete(paths, repository.as_ref(), run).err();
-    superfluous.into_iter().filter_map(forget).collect()
+    let failures = superfluous.into_iter().filter_map(forget).collect();
+    if let Some(repository) = repository {
+        repository.collect();
+    }
+    failures
 }
 
 /// Deletes one run, the checkpoints first: without its directory they would never be found again.

@@ -83,7 +83,7 @@ pub fn commits(
     let Ok(scratch) = tempfile::tempdir() else {
         return Vec::new();
     };
-    let Ok((repository, _)) = Repository::discover(paths.project(), scratch.path(), supervisor) else {
+    let Ok((repository, _)) = Repository::discover(paths.project(), scratch.path(), &paths.states(), supervisor) else {
         return Vec::new();
     };
     let mut found = repository.commits_of_each(&some).into_iter();

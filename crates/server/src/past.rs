@@ -171,7 +171,7 @@ fn commented(
 ) -> HttpResult<UserCommand> {
     let view = read_view(paths, run).map_err(|error| journal_problem(&error))?;
     let scratch = tempfile::tempdir().map_err(|error| ApiProblem::failed(error.to_string()))?;
-    let (repository, _) = Repository::discover(paths.project(), scratch.path(), supervisor)
+    let (repository, _) = Repository::discover(paths.project(), scratch.path(), &paths.states(), supervisor)
         .map_err(|error| ApiProblem::not_found(with_causes(&error)))?;
     Ok(ralph_driver::with_lines(command, &view, paths.project(), &repository))
 }
@@ -184,6 +184,7 @@ fn open_problem(error: &OpenError) -> ApiProblem {
         | OpenError::Rules(_)
         | OpenError::Helpers { .. }
         | OpenError::Originals(_)
+        | OpenError::Store(_)
         | OpenError::State { .. }
         | OpenError::MessageWaits { .. } => ApiProblem::failed(with_causes(error)),
     }

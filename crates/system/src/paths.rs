@@ -65,13 +65,9 @@ impl ProjectPaths {
     /// [`PathsError::NoHome`] if there is no directory to derive them from.
     pub fn new(project: &Path, root: Option<&Path>) -> Result<Self, PathsError> {
         let root = root.map_or_else(state_root, |root| Ok(root.to_owned()))?;
-        let mut name = project
-            .file_name()
-            .map_or_else(|| OsString::from("root"), ToOwned::to_owned);
-        name.push(format!("-{:016x}", digest(project.as_os_str().as_bytes())));
         Ok(Self {
             project: project.to_owned(),
-            state: root.join(name),
+            state: root.join(state_name(project)),
         })
     }
 
@@ -268,6 +264,15 @@ impl ProjectPaths {
     }
 }
 
+/// Returns the name of the state of the project at a path.
+fn state_name(project: &Path) -> OsString {
+    let mut name = project
+        .file_name()
+        .map_or_else(|| OsString::from("root"), ToOwned::to_owned);
+    name.push(format!("-{:016x}", digest(project.as_os_str().as_bytes())));
+    name
+}
+
 /// Returns the user's directory for the states of all projects.
 ///
 /// # Errors
@@ -299,6 +304,12 @@ impl States {
             is_name_of_state(name.as_bytes()).then(|| self.root.join(name))
         });
         states.collect()
+    }
+
+    /// Returns the repository in which ralph keeps the checkpoints of the repository at a path, and of all its work
+    /// trees.
+    pub fn store(&self, repository: &Path) -> PathBuf {
+        self.root.join(state_name(repository)).join("store.git")
     }
 
     /// Returns the file with the user's own tokens, which belong to no project.

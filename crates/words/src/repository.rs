@@ -43,15 +43,35 @@ pub fn way_back_in_words(lost: &LostRepository) -> String {
         ),
         (LossKind::Emptied | LossKind::Unreadable { .. }, None) => format!(
             "copy {directory} before you try anything; `git init` writes missing files of it anew and overwrites none, \
-             `git fsck` says what is left of its objects; ralph has no other copy{}",
-            from_remote(lost)
+             `git fsck` says what is left of its objects{}; {}",
+            from_remote(lost),
+            from_store(lost)
         ),
         (LossKind::Gone | LossKind::Replaced, None) => format!(
-            "the files of the project are as the agent left them; commits, branches, stashes and ralph's checkpoints were \
-             in {directory}, and ralph has no other copy: a backup of it brings them back{}",
-            from_remote(lost)
+            "the files of the project are as the agent left them; commits, branches and stashes were in {directory}: a \
+             backup of it brings them back{}; {}",
+            from_remote(lost),
+            from_store(lost)
         ),
     }
+}
+
+/// How to get files and history from ralph's store.
+fn from_store(lost: &LostRepository) -> String {
+    let Some(store) = &lost.store else {
+        return "ralph has no other copy".to_owned();
+    };
+    let store = shell_word(&store.display().to_string());
+    let Some(history) = &lost.history else {
+        return format!("ralph has the checkpoints in {store}, and `ralph restore N` brings their files back");
+    };
+    let branch = shell_word(lost.branch.as_deref().unwrap_or("main"));
+    format!(
+        "ralph has the checkpoints, and `ralph restore N` brings their files back; the history from before the run comes \
+         back, and the files stay, with `git init && git fetch {store} {} && git symbolic-ref HEAD refs/heads/{branch} && \
+         git reset FETCH_HEAD`",
+        shell_word(history)
+    )
 }
 
 /// How to begin a repository with what the remote has.
@@ -204,6 +224,8 @@ mod tests {
             branch: Some("work".into()),
             head: Some("0123456789abcdef".into()),
             remote: None,
+            store: None,
+            history: None,
         }
     }
 
@@ -223,6 +245,21 @@ mod tests {
         assert!(
             gone.contains("ralph has no other copy") && gone.contains("HEAD was at 0123456789ab"),
             "{gone}"
+        );
+        let stored = LostRepository {
+            store: Some("/s/store.git".into()),
+            ..lost(LossKind::Gone)
+        };
+        let text = way_back_in_words(&stored);
+        assert!(
+            text.contains("`ralph restore N`") && !text.contains("git fetch"),
+            "{text}"
+        );
+        let history = Some("refs/ralph/run/heads/0123".into());
+        let text = way_back_in_words(&LostRepository { history, ..stored });
+        assert!(
+            text.contains("git fetch /s/store.git refs/ralph/run/heads/0123"),
+            "{text}"
         );
         let remote = Some("https://host/a.git".into());
         let pushed = way_back_in_words(&LostRepository {

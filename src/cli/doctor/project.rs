@@ -44,7 +44,7 @@ fn repository(place: &ProjectPlace, supervisor: &Supervisor) -> Option<DoctorFin
             return Some(DoctorFinding::new(NAME, FindingState::Weak, text));
         }
     };
-    match Repository::discover(&place.project, scratch.path(), supervisor) {
+    match Repository::discover(&place.project, scratch.path(), &place.paths.states(), supervisor) {
         Ok((repository, notes)) => {
             let text = [vec![repository.root().display().to_string()], notes].concat();
             Some(DoctorFinding::new(NAME, FindingState::Good, text.join(" · ")))

@@ -217,7 +217,7 @@ fn a_linked_work_tree_commits_on_its_own_branch() {
     fs::write(tree.join("new"), "x\n").unwrap();
     let scratch = project.scratch.join("of tree");
     fs::create_dir(&scratch).unwrap();
-    let (repository, _) = Repository::discover(&tree, &scratch, &Supervisor::default()).unwrap();
+    let (repository, _) = Repository::discover(&tree, &scratch, &project.states(), &Supervisor::default()).unwrap();
     let result = repository.commit_uncommitted(&BTreeSet::new(), "Work\n").unwrap();
     assert_eq!(made(&result), 1);
     assert_eq!(project.git(["log", "--format=%s", "plan"]), "Work\nStart\n");

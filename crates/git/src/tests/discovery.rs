@@ -7,7 +7,13 @@ use super::*;
 #[test]
 fn a_project_in_no_repository_is_told_so() {
     let directory = tempfile::tempdir().unwrap();
-    let absent = Repository::discover(directory.path(), directory.path(), &Supervisor::default()).unwrap_err();
+    let absent = Repository::discover(
+        directory.path(),
+        directory.path(),
+        &States::below(directory.path()),
+        &Supervisor::default(),
+    )
+    .unwrap_err();
     assert!(matches!(absent, NoRepository::NotARepository { .. }), "{absent:?}");
 }
 
@@ -15,23 +21,21 @@ fn a_project_in_no_repository_is_told_so() {
 fn a_bare_repository_has_no_work_tree() {
     let project = Project::unborn();
     project.git(["init", "--quiet", "--bare", "bare"]);
-    let absent =
-        Repository::discover(&project.root.join("bare"), &project.scratch, &Supervisor::default()).unwrap_err();
+    let absent = project.discover(&project.root.join("bare")).unwrap_err();
     assert!(matches!(absent, NoRepository::Bare { .. }), "{absent:?}");
 }
 
 #[test]
 fn a_repositorys_own_directory_is_no_project() {
     let project = Project::new();
-    let absent =
-        Repository::discover(&project.root.join(".git"), &project.scratch, &Supervisor::default()).unwrap_err();
+    let absent = project.discover(&project.root.join(".git")).unwrap_err();
     assert!(matches!(absent, NoRepository::InsideGitDirectory { .. }), "{absent:?}");
 }
 
 #[test]
 fn an_ordinary_repository_needs_no_words() {
     let project = Project::new();
-    let (repository, notes) = Repository::discover(&project.root, &project.scratch, &Supervisor::default()).unwrap();
+    let (repository, notes) = project.discover(&project.root).unwrap();
     assert_eq!((repository.root(), notes), (project.root.as_path(), vec![]));
 }
 
@@ -39,8 +43,7 @@ fn an_ordinary_repository_needs_no_words() {
 fn a_project_below_the_root_means_the_whole_repository() {
     let project = Project::new();
     project.write("deep/er/file", "x");
-    let (repository, notes) =
-        Repository::discover(&project.root.join("deep/er"), &project.scratch, &Supervisor::default()).unwrap();
+    let (repository, notes) = project.discover(&project.root.join("deep/er")).unwrap();
     assert_eq!(repository.root(), project.root);
     assert_eq!(
         notes,
@@ -57,8 +60,7 @@ fn a_project_that_its_repository_ignores_has_none() {
     let project = Project::new();
     project.write(".gitignore", "tmp/\n");
     project.write("tmp/mine/file", "x");
-    let absent =
-        Repository::discover(&project.root.join("tmp/mine"), &project.scratch, &Supervisor::default()).unwrap_err();
+    let absent = project.discover(&project.root.join("tmp/mine")).unwrap_err();
     assert!(matches!(absent, NoRepository::Ignored { .. }), "{absent:?}");
 }
 
@@ -68,12 +70,12 @@ fn a_repository_that_leads_away_from_the_project_is_none() {
     for elsewhere in ["../../scratch", "../..", "/"] {
         let project = Project::new();
         project.git(["config", "core.worktree", elsewhere]);
-        let absent = Repository::discover(&project.root, &project.scratch, &Supervisor::default()).unwrap_err();
+        let absent = project.discover(&project.root).unwrap_err();
         assert!(matches!(absent, NoRepository::WorkTreeElsewhere { .. }), "{absent:?}");
     }
     let project = Project::new();
     project.write(".git/commondir", other.root.join(".git").to_str().unwrap());
-    let absent = Repository::discover(&project.root, &project.scratch, &Supervisor::default()).unwrap_err();
+    let absent = project.discover(&project.root).unwrap_err();
     assert!(matches!(absent, NoRepository::ReferencesElsewhere { .. }), "{absent:?}");
 }
 
@@ -86,7 +88,7 @@ fn a_git_directory_of_another_work_tree_is_not_the_project_s() {
     let project = Project::unborn();
     fs::remove_dir_all(project.root.join(".git")).unwrap();
     let refused = || {
-        let absent = Repository::discover(&project.root, &project.scratch, &Supervisor::default()).unwrap_err();
+        let absent = project.discover(&project.root).unwrap_err();
         assert!(matches!(absent, NoRepository::ForeignGitDirectory { .. }), "{absent:?}");
         assert_eq!(
             crate::directories(&project.root, &Supervisor::default()),
@@ -100,7 +102,7 @@ fn a_git_directory_of_another_work_tree_is_not_the_project_s() {
     }
     symlink(&foreign[0], project.root.join(".git")).unwrap();
     refused();
-    assert!(Repository::discover(&linked, &project.scratch, &Supervisor::default()).is_ok());
+    assert!(project.discover(&linked).is_ok());
 }
 
 #[test]
@@ -116,7 +118,7 @@ fn a_repository_may_be_kept_apart_from_its_files() {
 fn what_is_unusual_is_noted() {
     let project = Project::unborn();
     project.write(".git/MERGE_HEAD", "");
-    let (_, notes) = Repository::discover(&project.root, &project.scratch, &Supervisor::default()).unwrap();
+    let (_, notes) = project.discover(&project.root).unwrap();
     let expected = ["no commit yet", "A merge is in progress"];
     assert_eq!(notes.len(), expected.len());
     assert!(

@@ -45,7 +45,7 @@ fn goes_and_comes_back(project: &Project, path: &str) {
     );
     fs::write(project.root.join(path), "shorter\r\n").unwrap();
     let changed = after(&repository, 2).checkpoint;
-    let shown = project.git(["cat-file", "blob", &format!("{}:{path}", changed.tree)]);
+    let shown = project.stored(["cat-file", "blob", &format!("{}:{path}", changed.tree)]);
     assert_eq!(shown, "shorter\r\n");
     repository.restore(&run(), 1, Moment::Before).unwrap();
     assert_eq!(project.bytes(path), was);
@@ -269,7 +269,7 @@ fn many_files_that_git_refuses_cost_only_themselves_and_are_counted() {
     let place_of = |content: &String| {
         project.write("bad00", content);
         let id = project.git(["hash-object", "bad00"]);
-        project.root.join(".git/objects").join(&id[..2])
+        project.store().join("objects").join(&id[..2])
     };
     let mut contents = (0..).map(|n| format!("content {n}\n"));
     let content = contents.find(|content| !place_of(content).exists()).unwrap();

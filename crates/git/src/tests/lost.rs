@@ -91,9 +91,7 @@ fn a_work_tree_whose_link_to_the_repository_is_gone_is_lost_although_git_works()
     let project = Project::new();
     project.git(["worktree", "add", "-q", "../tree"]);
     let tree = project.root.join("../tree").canonicalize().unwrap();
-    let repository = Repository::discover(&tree, &project.scratch, &Supervisor::default())
-        .unwrap()
-        .0;
+    let repository = project.discover(&tree).unwrap().0;
     let known = before(&repository, 1).checkpoint;
     for harm in ["rm", "echo 'gitdir: /nowhere' >"] {
         let status = Command::new("sh")

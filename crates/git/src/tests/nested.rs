@@ -220,7 +220,7 @@ fn one_that_is_replaced_is_recorded_anew() {
     assert_eq!(taken.notices, [""; 0]);
     let head = project.git(["-C", "lib", "rev-parse", "HEAD"]);
     assert_eq!(
-        project.git(["rev-parse", &format!("{}:lib", taken.checkpoint.tree)]),
+        project.stored(["rev-parse", &format!("{}:lib", taken.checkpoint.tree)]),
         head
     );
 }

@@ -1,4 +1,4 @@
-//! Commits and references of checkpoints, in repositories that are cleared, packed or led elsewhere meanwhile.
+//! Commits and references of checkpoints, in stores that are cleared or packed meanwhile.
 
 use super::*;
 
@@ -6,13 +6,15 @@ const REFERENCES: &str = "refs/ralph/20261120-102835-4f2a";
 
 /// Checks that git finds the checkpoint, and no fault in the repository.
 fn assert_sound(project: &Project, checkpoint: &Checkpoint, place: &str) {
-    let found = project.git(["rev-parse", &format!("{REFERENCES}/{place}")]);
+    let found = project.stored(["rev-parse", &format!("{REFERENCES}/{place}")]);
     assert_eq!(found.trim_end(), checkpoint.commit);
     assert_eq!(
-        project.git(["log", "-1", "--format=%T", &checkpoint.commit]).trim_end(),
+        project
+            .stored(["log", "-1", "--format=%T", &checkpoint.commit])
+            .trim_end(),
         checkpoint.tree
     );
-    project.git(["fsck", "--strict", "--no-dangling"]);
+    project.stored(["fsck", "--strict", "--no-dangling"]);
 }
 
 /// Makes the first checkpoint, and changes a file.
@@ -29,13 +31,13 @@ fn git_finds_nothing_wrong_with_them() {
     let repository = begun(&project);
     let taken = after(&repository, 1).checkpoint;
     assert_sound(&project, &taken, "1-after");
-    let format = ["log", "-1", "--format=%an <%ae>%n%cn <%ce>%n%s%n%P", &taken.commit];
+    let format = ["log", "-1", "--format=%an <%ae>%n%cn <%ce>%n%s%n%P%b", &taken.commit];
     let head = project.git(["rev-parse", "HEAD"]);
     let expected = format!(
-        "ralph <ralph@localhost>\nralph <ralph@localhost>\nralph {}: after iteration 1\n{head}",
+        "ralph <ralph@localhost>\nralph <ralph@localhost>\nralph {}: after iteration 1\nHead: {head}\n",
         run()
     );
-    assert_eq!(project.git(format), expected);
+    assert_eq!(project.stored(format), expected);
 }
 
 #[test]
@@ -63,31 +65,8 @@ fn packed_references_are_overruled() {
     let project = Project::new();
     let repository = begun(&project);
     after(&repository, 1);
-    project.git(["pack-refs", "--all", "--prune"]);
+    project.stored(["pack-refs", "--all", "--prune"]);
     project.write("new", "y\n");
-    let taken = after(&repository, 1).checkpoint;
-    assert_sound(&project, &taken, "1-after");
-}
-
-#[test]
-fn a_reference_that_was_made_to_lead_to_the_users_branch_does_not_move_it() {
-    let project = Project::new();
-    let repository = begun(&project);
-    let head = project.git(["rev-parse", "main"]);
-    project.git(["symbolic-ref", &format!("{REFERENCES}/1-after"), "refs/heads/main"]);
-    let taken = after(&repository, 1).checkpoint;
-    assert_eq!(project.git(["rev-parse", "main"]), head);
-    assert_sound(&project, &taken, "1-after");
-}
-
-#[test]
-fn a_directory_of_references_may_lead_elsewhere() {
-    let project = Project::new();
-    let repository = project.open();
-    before(&repository, 1);
-    let elsewhere = project.scratch.join("elsewhere");
-    fs::rename(project.root.join(".git/refs/ralph"), &elsewhere).unwrap();
-    symlink(&elsewhere, project.root.join(".git/refs/ralph")).unwrap();
     let taken = after(&repository, 1).checkpoint;
     assert_sound(&project, &taken, "1-after");
 }
@@ -96,7 +75,7 @@ fn a_directory_of_references_may_lead_elsewhere() {
 fn a_lock_on_the_reference_is_respected() {
     let project = Project::new();
     let repository = begun(&project);
-    let lock = project.root.join(".git").join(REFERENCES).join("1-after.lock");
+    let lock = project.store().join(REFERENCES).join("1-after.lock");
     fs::write(&lock, "").unwrap();
     let error = repository.checkpoint(&run(), 1, Moment::After).unwrap_err();
     assert!(matches!(error, GitError::Refused { .. }), "{error:?}");
@@ -111,9 +90,9 @@ fn a_checkpoint_that_was_cleared_away_is_not_named_again() {
     let repository = begun(&project);
     let gone = after(&repository, 1).checkpoint;
     for place in ["1-before", "1-after"] {
-        project.git(["update-ref", "-d", &format!("{REFERENCES}/{place}")]);
+        project.stored(["update-ref", "-d", &format!("{REFERENCES}/{place}")]);
     }
-    project.git(["gc", "--quiet", "--prune=now"]);
+    project.stored(["gc", "--quiet", "--prune=now"]);
     repository.repeat(&gone, &run(), 2, Moment::Before);
     // Neither its name nor a new commit of its tree can be trusted.
     let error = repository.checkpoint(&run(), 2, Moment::After).unwrap_err();
@@ -129,9 +108,9 @@ fn a_tree_that_was_cleared_away_gets_no_commit() {
     let repository = begun(&project);
     after(&repository, 1);
     for place in ["1-before", "1-after"] {
-        project.git(["update-ref", "-d", &format!("{REFERENCES}/{place}")]);
+        project.stored(["update-ref", "-d", &format!("{REFERENCES}/{place}")]);
     }
-    project.git(["gc", "--quiet", "--prune=now"]);
+    project.stored(["gc", "--quiet", "--prune=now"]);
     project.git(["commit", "--quiet", "--allow-empty", "--message", "Moves HEAD"]);
     repository.checkpoint(&run(), 2, Moment::Before).unwrap_err();
     assert_sound(&project, &after(&repository, 2).checkpoint, "2-after");
@@ -145,14 +124,14 @@ fn a_file_that_was_taken_away_from_the_objects_gets_no_tree() {
     project.write("src/one/a.txt", "only here\n");
     after(&repository, 1);
     for place in ["1-before", "1-after"] {
-        project.git(["update-ref", "-d", &format!("{REFERENCES}/{place}")]);
+        project.stored(["update-ref", "-d", &format!("{REFERENCES}/{place}")]);
     }
-    project.git(["prune", "--expire=now"]);
+    project.stored(["prune", "--expire=now"]);
     project.write("src/one/other", "x\n");
     repository.checkpoint(&run(), 2, Moment::After).unwrap_err();
     let taken = after(&repository, 2).checkpoint;
     assert_eq!(content(&project, &taken, "src/one/a.txt"), "only here\n");
-    project.git(["fsck", "--strict", "--no-dangling"]);
+    project.stored(["fsck", "--strict", "--no-dangling"]);
 }
 
 #[test]

@@ -40,14 +40,15 @@ fn assert_seen(project: &Project, repository: &Repository, name: &str, step: imp
     step();
     let taken = after(repository, n).checkpoint;
     let expected = as_git_has_it(project);
-    let difference = project.git(["diff-tree", "-r", &expected, &taken.tree]);
-    assert_eq!(difference, "", "{name}");
+    let list = |tree| ["ls-tree", "-r", tree];
+    let listed = project.stored(list(&taken.tree));
+    assert_eq!(listed, project.git(list(&expected)), "{name}");
     assert_eq!(taken.tree, expected, "{name}");
-    let saved = project.git(["rev-parse", &format!("{}^{{tree}}", taken.commit)]);
+    let saved = project.stored(["rev-parse", &format!("{}^{{tree}}", taken.commit)]);
     assert_eq!(saved.trim_end(), taken.tree, "{name}");
     let head = project.git(["rev-parse", "HEAD"]);
     assert_eq!(taken.head.as_deref(), Some(head.trim_end()), "{name}");
-    project.git(["fsck", "--strict", "--no-dangling", "--connectivity-only"]);
+    project.stored(["fsck", "--strict", "--no-dangling", "--connectivity-only"]);
 }
 
 /// Makes a project with several directories and a first checkpoint.
