@@ -7,7 +7,7 @@
 //! | author | the agent that works on the plan, as opposed to the reviewer |
 //! | batch | plans that run side by side, and the target that collects them ([`batch`](ralph_plan::batch)) |
 //! | breaker | the stuck detector, as users know it: opens when iterations make no progress or fail in the same way |
-//! | checkpoint | the work tree as a commit under `refs/ralph/` ([`git`](ralph_git)) |
+//! | checkpoint | the work tree as a commit in the store ([`git`](ralph_git)) |
 //! | claim | an agent's statement that all work is done; never accepted without a check (`claims`) |
 //! | confidence | 0 to 100: the strength of the evidence for a claim |
 //! | dialect | the pure parser that turns one agent's output into signals ([`agent::dialect`](ralph_agent::dialect)) |

@@ -6,6 +6,7 @@ mod places;
 mod processes;
 mod reviews;
 mod state;
+mod store;
 
 use ralph_core::event::{Event, IterationEvent};
 

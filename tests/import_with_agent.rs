@@ -61,7 +61,11 @@ fn what_the_agent_writes_is_shown_as_a_difference_and_is_the_plan_once_somebody_
     let plan = sandbox.read("PLAN.md").unwrap();
     assert!(plan.starts_with("# Plan\n\n- [ ] Sessions"), "{plan}");
     assert_eq!(sandbox.git(["status", "--porcelain"]), " M PLAN.md\n");
-    assert_eq!(sandbox.git(["for-each-ref", "refs/ralph"]), "", "no checkpoint is left");
+    assert_eq!(
+        sandbox.store_git(["for-each-ref", "refs/ralph"]),
+        "",
+        "no checkpoint is left"
+    );
     sandbox.assert_nothing_runs();
 }
 

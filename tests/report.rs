@@ -261,7 +261,7 @@ fn assert_only_the_last_run_is_kept(variable: &str, value: &str) {
     let left = sandbox.paths().run_ids();
     assert_eq!(left[0], before[2], "the last one that ended is kept: {left:?}");
     assert_eq!(left.len(), 2);
-    let references = sandbox.git(["for-each-ref", "--format=%(refname)", "refs/ralph/"]);
+    let references = sandbox.store_git(["for-each-ref", "--format=%(refname)", "refs/ralph/"]);
     for run in &before[..2] {
         assert!(!references.contains(&run.0), "{references}");
     }

@@ -7,7 +7,7 @@ const COLLECTING: &str = r#"case "$*" in *write-tree*)
     if ! [ -e "$HOME/collected" ]; then
         touch "$HOME/collected"
         PATH=${PATH#*:} git "$@"
-        (unset GIT_DIR GIT_COMMON_DIR GIT_WORK_TREE GIT_INDEX_FILE; PATH=${PATH#*:} git gc --quiet --prune=now)
+        (unset GIT_OBJECT_DIRECTORY GIT_DIR GIT_COMMON_DIR GIT_WORK_TREE GIT_INDEX_FILE; PATH=${PATH#*:} git gc --quiet --prune=now)
         exit
     fi;;
 esac"#;
@@ -24,5 +24,5 @@ fn a_collection_between_the_objects_and_the_reference_of_a_checkpoint_takes_none
     assert_eq!(sandbox.git(["fsck", "--no-dangling"]), "");
     let run = &sandbox.paths().run_ids()[0];
     let notes = format!("refs/ralph/{run}/1-before:notes.txt");
-    assert_eq!(sandbox.git(["show", &notes]), "not committed\n");
+    assert_eq!(sandbox.store_git(["show", &notes]), "not committed\n");
 }

@@ -137,12 +137,27 @@ fn a_repository_that_is_put_in_anothers_place_is_noticed_and_the_other_gets_no_c
 fn a_run_whose_repository_is_deleted_stops_at_once_and_says_how_to_get_it_back() {
     let sandbox = Sandbox::new();
     sandbox.write("PLAN.md", "- [ ] One\n- [ ] Two\n- [ ] Three\n");
-    sandbox.install(&agent("[ $n = 2 ] && rm -rf .git"));
+    sandbox.write("precious", "mine\n");
+    sandbox.install(&agent("rm -f precious; [ $n = 2 ] && rm -rf .git"));
     let finished = loses_its_repository(&sandbox);
     assert_eq!(checkpointed(&finished), 1, "the third task is not begun: {finished:?}");
     let report = sandbox.ralph(["report"]).run(SOON).stdout;
     assert!(report.contains(".git does not exist any more"), "{report}");
-    assert!(report.contains("ralph has no other copy"), "{report}");
+    let hint = "`git init && git fetch ";
+    let (_, back) = report.split_once(hint).unwrap_or_else(|| panic!("{report}"));
+    let back = back.split('`').next().unwrap();
+    let restored = sandbox.ralph(["restore", "1", "--before", "--yes"]).run(SOON);
+    assert_eq!(restored.code(), Some(0), "{restored:?}");
+    assert_eq!(sandbox.read("precious").as_deref(), Some("mine\n"));
+    let diff = sandbox.ralph(["diff", "1"]).run(SOON);
+    assert!(diff.stdout.contains("-mine"), "{diff:?}");
+    let back = format!("git init && git fetch {back}");
+    let done = sandbox.program("sh").args(["-c", &back]).run(SOON);
+    assert_eq!(done.code(), Some(0), "{done:?}");
+    assert_eq!(sandbox.git(["log", "--format=%s", "main"]), "Start\n");
+    let restored = sandbox.ralph(["restore", "1", "--yes"]).run(SOON);
+    assert_eq!(restored.code(), Some(0), "{restored:?}");
+    assert_eq!(sandbox.read("precious"), None);
 }
 
 #[test]

@@ -196,6 +196,13 @@ impl Sandbox {
         ProjectPaths::new(&self.project(), Some(&self.state().join("ralph"))).expect("a state directory")
     }
 
+    /// Runs git on the store of the project's checkpoints.
+    pub fn store_git<I: IntoIterator<Item: AsRef<OsStr>>>(&self, args: I) -> String {
+        let store = self.paths().states().store(&self.project());
+        let args = args.into_iter().map(|arg| arg.as_ref().to_owned());
+        self.git(["--git-dir".into(), store.into_os_string()].into_iter().chain(args))
+    }
+
     /// The files of the only run.
     ///
     /// # Panics

@@ -14,8 +14,14 @@ const QUICK: &str = "echo \"$plan\" >> \"$plan.txt\"; tick; over done";
 const ENDLESS: &str = "[ $plan != ui ] || { echo ui > ui.txt; commit Work; said ready; await go; }; echo $plan > $plan.txt; tick; over done";
 
 fn references(sandbox: &Sandbox) -> Vec<String> {
-    let listed = sandbox.git(["for-each-ref", "--format=%(refname)", "refs/ralph"]);
-    listed.lines().map(str::to_owned).collect()
+    let list = ["for-each-ref", "--format=%(refname)", "refs/ralph"];
+    let listed = [sandbox.git(list), sandbox.store_git(list)].concat();
+    let histories = |name: &&str| name.contains("/heads/");
+    listed
+        .lines()
+        .filter(|name| !histories(name))
+        .map(str::to_owned)
+        .collect()
 }
 
 fn branches(sandbox: &Sandbox) -> Vec<String> {
