@@ -239,12 +239,8 @@ impl OpenRun {
         include: Vec<String>,
         supervisor: &Supervisor,
     ) -> Result<Option<Repository>, OpenError> {
-        match Repository::discover(
-            self.paths.project(),
-            &self.files.scratch(),
-            &self.paths.states(),
-            supervisor,
-        ) {
+        let (scratch, states) = (self.files.scratch(), self.paths.states());
+        match Repository::discover(self.paths.project(), &scratch, &states, supervisor) {
             Ok((repository, notices)) => {
                 let of_git = |text| Notice::warning("repository", text);
                 self.notices.extend(notices.into_iter().map(of_git));
@@ -259,7 +255,7 @@ impl OpenRun {
                     ));
                 }
                 repository.begin(&self.run)?;
-                Ok(Some(repository.including(include).excluding_state(self.paths.states())))
+                Ok(Some(repository.including(include).excluding_state(states)))
             }
             Err(reason) => {
                 let why = with_causes(&reason);

@@ -35,7 +35,7 @@ impl<'a> OwnReferences<'a> {
         let names = listed(branches.git())?;
         let stores = [20, 32].map(|id_bytes| store_of(states, branches.common_dir(), id_bytes));
         let stores = stores.into_iter().filter(|store| store.exists());
-        let stored = stores.map(|store| Ok((store.clone(), listed(branches.in_store(&store))?)));
+        let stored = stores.map(|store| Ok((store.clone(), listed(on_store(branches, &store))?)));
         Ok(OwnReferences {
             branches,
             names,
@@ -81,14 +81,14 @@ impl<'a> OwnReferences<'a> {
         };
         let mut forgotten = forget(&self.names, self.branches.git())?;
         for (store, names) in &self.stored {
-            forgotten += forget(names, self.branches.in_store(store))?;
+            forgotten += forget(names, on_store(self.branches, store))?;
         }
         Ok(forgotten)
     }
 
     /// Starts to delete the objects of the stores that no checkpoint needs.
     pub fn collect(&self) -> Vec<JoinHandle<()>> {
-        let stores = self.stored.iter().map(|(store, _)| self.branches.in_store(store));
+        let stores = self.stored.iter().map(|(store, _)| on_store(self.branches, store));
         stores.filter_map(start_collection).collect()
     }
 
@@ -129,4 +129,8 @@ fn listed(git: Git) -> Result<Vec<String>, GitError> {
     let output = git.args(list).run()?;
     let text = String::from_utf8_lossy(&output.stdout);
     Ok(text.lines().map(str::to_owned).collect())
+}
+
+fn on_store(branches: &Branches, store: &Path) -> Git {
+    branches.unconfined(branches.root()).env("GIT_DIR", store)
 }

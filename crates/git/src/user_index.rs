@@ -7,10 +7,7 @@ use std::{
     path::PathBuf,
 };
 
-use super::{
-    nested::GITLINK,
-    process::{self, nul_separated},
-};
+use super::process::{self, nul_separated};
 
 /// The user's index when ralph's was last updated from it.
 #[derive(Debug)]
@@ -75,7 +72,7 @@ impl<'a> ListedFile<'a> {
 
     /// Whether it names a commit, as the entry of a submodule does.
     pub(super) fn is_link(&self) -> bool {
-        self.content.starts_with(GITLINK)
+        self.content.starts_with("160000 ")
     }
 
     /// Whether a work tree can have the path: no `..`, `.git` or empty part. An agent can write any path into an index.

@@ -776,11 +776,6 @@ impl Branches {
         }
     }
 
-    /// Returns a git on the store of the repository's checkpoints.
-    pub(super) fn in_store(&self, store: &Path) -> Git {
-        self.unconfined(&self.root).env("GIT_DIR", store)
-    }
-
     /// Returns a git with all rights of the user, for commands that run nothing which the repository names.
     pub(super) fn unconfined(&self, tree: &Path) -> Git {
         let git = Git::at(&self.supervisor, tree);
