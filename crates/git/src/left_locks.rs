@@ -85,7 +85,7 @@ fn is_of_work_tree(path: &Path) -> bool {
         .is_some_and(|name| name == "index.lock" || name == "HEAD.lock")
 }
 
-fn is_old(path: &Path) -> bool {
+pub(super) fn is_old(path: &Path) -> bool {
     let made = fs::symlink_metadata(path).and_then(|metadata| metadata.modified());
     made.is_ok_and(|made| {
         SystemTime::now()

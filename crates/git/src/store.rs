@@ -19,7 +19,12 @@ use ralph_core::event::RunId;
 use ralph_system::paths::{States, create_private_dir};
 use tracing::debug;
 
-use super::{GitError, Repository, left_locks::locks_in, lock_files::if_there, process::Git};
+use super::{
+    GitError, Repository,
+    left_locks::{is_old, locks_in},
+    lock_files::if_there,
+    process::Git,
+};
 
 /// The prefix of all references of checkpoints, before the name of their run.
 pub(super) const CHECKPOINTS: &str = "refs/ralph/";
@@ -67,10 +72,11 @@ impl Repository {
     pub fn begin(&self, run: &RunId) -> Result<(), GitError> {
         self.make_store()?;
         let Some(store) = &self.store else { return Ok(()) };
-        let mut locks = Vec::new();
-        locks_in(store, &mut usize::MAX.clone(), &mut |path| locks.push(path));
-        // Those of a git that was killed. Others hold a lock for an instant, and try again.
-        for lock in locks {
+        let (mut locks, mut entries) = (Vec::new(), usize::MAX);
+        locks_in(store, &mut entries, &mut |path| locks.push(path));
+        // Those of a git that was killed. Runs in other work trees hold locks on references of their own.
+        let own = store.join(format!("{CHECKPOINTS}{run}"));
+        for lock in locks.into_iter().filter(|lock| lock.starts_with(&own) || is_old(lock)) {
             if_there(&lock, fs::remove_file(&lock)).map_err(|error| self.unwritable(error))?;
         }
         self.bring_in_history(run);

@@ -60,7 +60,7 @@ pub fn prune(
         return Vec::new();
     }
     let scratch = paths.run(running).scratch();
-    let repository = match Repository::discover(paths.project(), &scratch, &paths.states(), supervisor) {
+    let repository = match Repository::discover_or_store(paths.project(), &scratch, &paths.states(), supervisor) {
         Ok((repository, _)) => Some(repository),
         // Without git the checkpoints cannot be deleted; the runs are kept, so that the next start tries again.
         Err(

@@ -29,16 +29,16 @@ pub fn way_back_in_words(lost: &LostRepository) -> String {
     let place = shell_word(&directory);
     match (&lost.how, &lost.moved_to) {
         (LossKind::Gone, Some(moved)) => format!(
-            "it was moved; `mv {} {place}` brings it back with all checkpoints, then `ralph continue`",
+            "it was moved; `mv {} {place}` brings it back, then `ralph continue`",
             shell_word(&shown(lost, moved))
         ),
         (_, Some(moved)) => format!(
-            "it was moved; `mv {place} {place}.other && mv {} {place}` brings it back with all checkpoints, then `ralph \
+            "it was moved; `mv {place} {place}.other && mv {} {place}` brings it back, then `ralph \
              continue`",
             shell_word(&shown(lost, moved))
         ),
         (LossKind::Unlinked, None) => format!(
-            "`mv .git .git.other; echo {} > .git` leads to it again, with all checkpoints, then `ralph continue`",
+            "`mv .git .git.other; echo {} > .git` leads to it again, then `ralph continue`",
             shell_word(&format!("gitdir: {}", lost.directory.display()))
         ),
         (LossKind::Emptied | LossKind::Unreadable { .. }, None) => format!(
@@ -48,10 +48,10 @@ pub fn way_back_in_words(lost: &LostRepository) -> String {
             from_store(lost)
         ),
         (LossKind::Gone | LossKind::Replaced, None) => format!(
-            "the files of the project are as the agent left them; commits, branches and stashes were in {directory}: a \
-             backup of it brings them back{}; {}",
-            from_remote(lost),
-            from_store(lost)
+            "the files of the project are as the agent left them; {}; branches, stashes and the run's commits were in \
+             {directory}: a backup of it brings them back{}",
+            from_store(lost),
+            from_remote(lost)
         ),
     }
 }
@@ -63,14 +63,13 @@ fn from_store(lost: &LostRepository) -> String {
     };
     let store = shell_word(&store.display().to_string());
     let Some(history) = &lost.history else {
-        return format!("ralph has the checkpoints in {store}, and `ralph restore N` brings their files back");
+        return format!("`ralph restore N` brings back the files of a checkpoint, which are in {store}");
     };
     let branch = shell_word(lost.branch.as_deref().unwrap_or("main"));
+    let history = shell_word(history);
     format!(
-        "ralph has the checkpoints, and `ralph restore N` brings their files back; the history from before the run comes \
-         back, and the files stay, with `git init && git fetch {store} {} && git symbolic-ref HEAD refs/heads/{branch} && \
-         git reset FETCH_HEAD`",
-        shell_word(history)
+        "`ralph restore N` brings back the files of a checkpoint; `git init && git fetch {store} {history} && git symbolic-ref \
+         HEAD refs/heads/{branch} && git reset FETCH_HEAD` brings back the history from before the run, and no file changes"
     )
 }
 

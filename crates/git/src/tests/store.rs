@@ -236,12 +236,18 @@ fn locks_that_a_killed_git_left_hold_up_no_later_run() {
         "HEAD.lock".to_owned(),
     ];
     for lock in &locks {
-        fs::write(store.join(lock), "").unwrap();
+        let hour = std::time::Duration::from_secs(3600);
+        let lock = fs::File::create(store.join(lock)).unwrap();
+        lock.set_modified(std::time::SystemTime::now() - hour).unwrap();
     }
+    // Another process may hold this one.
+    let held = store.join("refs/ralph/20261121-102835-4f2a.lock");
+    fs::write(&held, "").unwrap();
     let repository = project.open();
     repository.begin(&run()).unwrap();
     after(&repository, 1);
     assert!(!locks.iter().any(|lock| store.join(lock).exists()));
+    assert!(held.exists());
 }
 
 #[test]
