@@ -26,7 +26,7 @@ use std::{
 };
 
 use nix::unistd::getuid;
-use ralph_core::event::{Event, Notice, Record};
+use ralph_core::event::{Event, GateEvent, Notice, Record};
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
 
 use crate::harness::{
@@ -143,7 +143,8 @@ impl<'a> UserResources<'a> {
         fs::write(sandbox.project().join("goal.sh"), self.attempts("goal")).unwrap();
         let background = self.attempts("background") + ": > background.ended\n";
         fs::write(sandbox.project().join("background.sh"), background).unwrap();
-        let goals = r#"{"goals": [{"name": "judge", "command": "sh goal.sh"}]}"#;
+        // The room in which the goal works is gone when the run is done.
+        let goals = r#"{"goals": [{"name": "judge", "command": "sh goal.sh; cat goal.log >&2; sed s/^/did:/ goal.did; sed s/^/failed:/ goal.failed"}]}"#;
         let settings = sandbox.config().join("ralph/config.json");
         fs::write(settings, goals).unwrap();
         let program = starting(&[
@@ -158,9 +159,10 @@ impl<'a> UserResources<'a> {
         let program = program
             .env("RALPH_SANDBOX_HOSTS", self.here.to_string())
             .env("PGPASSFILE", self.outside.join("passwords"));
-        let (project, outside) = (sandbox.project(), self.outside.clone());
+        let (outside, room) = (self.outside.clone(), sandbox.paths().room().join("tree"));
+        let places = [sandbox.project(), room];
         let (ended, ends) = mpsc::channel();
-        let listening = thread::spawn(move || listen_at_ports_of_proxy(&project, &outside, &ends));
+        let listening = thread::spawn(move || listen_at_ports_of_proxy(&places, &outside, &ends));
         let running = program.start();
         running.wait_for_record(SOON, crate::loop_behaviour::said("ready"));
         let started = starting(&["tasks", "start", "sh background.sh"]).run(SOON);
@@ -171,9 +173,22 @@ impl<'a> UserResources<'a> {
         let ports = listening.join().unwrap();
         assert!(mode != "strict" || ports == 2, "{ports}");
         assert_eq!(finished.code(), Some(0), "{finished:?}");
-        for who in ["agent", "background", "goal"] {
-            self.assert_attempts(who, mode, user);
+        for who in ["agent", "background"] {
+            let lines = |end: &str| sandbox.read(&format!("{who}.{end}")).unwrap_or_default();
+            self.assert_attempts(who, mode, user, lines);
         }
+        let records = finished.records();
+        let printed = crate::harness::events(&records).find_map(|event| match event {
+            Event::Gate(GateEvent::GoalChecked { result, .. }) => Some(result.tail.to_string()),
+            _ => None,
+        });
+        let printed = printed.expect("the goal ran");
+        self.assert_attempts("goal", mode, user, |end| {
+            let lines = printed
+                .lines()
+                .filter_map(|line| line.strip_prefix(end)?.strip_prefix(':'));
+            lines.map(|line| format!("{line}\n")).collect()
+        });
         assert_eq!(fs::read_to_string(self.outside.join("readable")).unwrap(), "text\n");
         sandbox.assert_nothing_runs();
         let prompt = sandbox.read("prompt.txt").unwrap();
@@ -181,7 +196,6 @@ impl<'a> UserResources<'a> {
             prompt.contains("\nA sandbox lets you write to this directory"),
             "{prompt}"
         );
-        let records = finished.records();
         let place = sandbox.home().join(".ssh");
         assert!(noticed(&records).any(|notice| notice.code == "commits-unsigned" && notice.text.contains("gpg-agent")));
         let socket = self.outside.join("socket");
@@ -199,10 +213,8 @@ impl<'a> UserResources<'a> {
     }
 
     #[track_caller]
-    fn assert_attempts(&self, name: &str, mode: &str, user: &str) {
-        let lines = |file: String| self.sandbox.read(&file).unwrap_or_default();
-        let did = lines(format!("{name}.did"));
-        let failed = lines(format!("{name}.failed"));
+    fn assert_attempts(&self, name: &str, mode: &str, user: &str, lines: impl Fn(&str) -> String) {
+        let (did, failed) = (lines("did"), lines("failed"));
         let mut wrong = Vec::new();
         let (mut ways_out, mut open, mut permitted, mut refused) = (0, 0, 0, 0);
         for (what, command, on, strict) in ATTEMPTS {
@@ -228,20 +240,20 @@ impl<'a> UserResources<'a> {
                 "mode {mode}, user {user}, {name}: {ways_out} ways out, {open} open; {permitted} permitted actions, {refused} refused"
             );
         }
-        assert!(
-            wrong.is_empty(),
-            "{name}, {mode}: {wrong:#?}\n{}",
-            lines(format!("{name}.log"))
-        );
+        assert!(wrong.is_empty(), "{name}, {mode}: {wrong:#?}\n{}", lines("log"));
     }
 }
 
 /// Listens at another address of this machine, at each port that a confined process reads from its environment and names
-/// by a file `port-N` in `project`, until `ends` is closed. Returns the number of ports.
-fn listen_at_ports_of_proxy(project: &Path, outside: &Path, ends: &mpsc::Receiver<()>) -> usize {
+/// by a file `port-N` in one of the `places`, until `ends` is closed. Returns the number of ports.
+fn listen_at_ports_of_proxy(places: &[PathBuf], outside: &Path, ends: &mpsc::Receiver<()>) -> usize {
     let mut bound = BTreeSet::new();
     while ends.recv_timeout(Duration::from_millis(10)) == Err(mpsc::RecvTimeoutError::Timeout) {
-        let files = fs::read_dir(project).unwrap().flatten();
+        let files = places
+            .iter()
+            .filter_map(|place| fs::read_dir(place).ok())
+            .flatten()
+            .flatten();
         let ports: Vec<u16> = files
             .filter_map(|file| file.file_name().to_str()?.strip_prefix("port-")?.parse().ok())
             .collect();
@@ -577,7 +589,7 @@ from pathlib import Path
 is_kept = Path(importlib.util.cache_from_source(unittest.__file__)).is_file()
 try: Path(sys.pycache_prefix, 'planted').write_text('x'); planted = True
 except OSError: planted = False
-print('kept' if is_kept else 'compiled anew', 'planted' if planted else 'refused', file=open('looks', 'a'))
+print('kept' if is_kept else 'compiled anew', 'planted' if planted else 'refused')
 ";
     sandbox.write("look.py", looked);
     sandbox.install(&Script::jsonl("work; over 'One less.'"));
@@ -589,6 +601,8 @@ print('kept' if is_kept else 'compiled anew', 'planted' if planted else 'refused
         "--goal",
         "look=python3 look.py",
         "--headless",
+        "--format",
+        "jsonl",
     ];
     let finished = sandbox
         .ralph(args)
@@ -596,13 +610,12 @@ print('kept' if is_kept else 'compiled anew', 'planted' if planted else 'refused
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .run(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
-    let looks = sandbox.read("looks").unwrap_or_default();
-    let (before, after) = looks.split_once('\n').expect("a look before the first iteration");
-    assert_eq!(before, "kept planted", "{looks}");
-    assert!(
-        !after.is_empty() && after.lines().all(|look| look == "kept refused"),
-        "{looks}"
-    );
+    let records = finished.records();
+    let looks = crate::harness::events(&records).filter_map(|event| match event {
+        Event::Gate(GateEvent::GoalChecked { result, .. }) => Some(result.tail.trim().to_owned()),
+        _ => None,
+    });
+    assert_eq!(Vec::from_iter(looks), ["kept planted", "kept refused"]);
 }
 
 #[test]

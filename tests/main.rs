@@ -69,6 +69,7 @@ mod protocols;
 mod registry;
 mod report;
 #[cfg(feature = "page")]
+mod rooms;
 mod runs_over_http;
 mod sealed;
 mod sessions;

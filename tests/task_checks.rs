@@ -231,14 +231,14 @@ fn a_plan_of_many_is_merged_only_with_its_checks() {
 
 #[test]
 fn a_plan_with_checks_is_trusted_before_it_is_run() {
-    let sandbox = sandbox("- [ ] One {check=\"touch checked\"}\n", "tick; over Ready.");
+    let sandbox = sandbox("- [ ] One {check=\"touch $HOME/checked\"}\n", "tick; over Ready.");
     let start = || sandbox.untrusting_ralph(["--headless", "--adapter", "script"]);
     let start = || start().env("FAKE_AGENT", env!("CARGO_BIN_EXE_fake-agent"));
     sandbox.untrusting_ralph(["trust"]).run(SOON);
     assert_eq!(start().run(SOON).code(), Some(0));
-    assert!(sandbox.read("checked").is_some());
+    assert!(sandbox.read_home("checked").is_some());
     // A tick and a note change nothing; another command does.
-    sandbox.write("PLAN.md", "- [ ] One (again) {check=\"touch checked\"}\n");
+    sandbox.write("PLAN.md", "- [ ] One (again) {check=\"touch $HOME/checked\"}\n");
     assert_eq!(start().run(SOON).code(), Some(0));
     sandbox.write("PLAN.md", "- [ ] One {check=\"touch evil\"}\n");
     let refused = start().run(SOON);
@@ -246,7 +246,7 @@ fn a_plan_with_checks_is_trusted_before_it_is_run() {
     assert!(refused.stderr.contains("PLAN.md (changed)"), "{refused:?}");
     let shown = sandbox.untrusting_ralph(["trust", "--show"]).run(SOON);
     assert!(
-        shown.stdout.contains("+ touch evil") && shown.stdout.contains("- touch checked"),
+        shown.stdout.contains("+ touch evil") && shown.stdout.contains("- touch $HOME/checked"),
         "{shown:?}"
     );
     assert_eq!(sandbox.read("evil"), None);

@@ -742,6 +742,8 @@ fn goals_without_tests_pass_and_are_not_enough_where_more_is_required() {
 fn what_a_trial_had_in_place_is_put_back_after_a_kill() {
     needs!("node");
     let sandbox = project("cp .soft add.test.js", "ok");
+    // Goals of a project with another repository inside run in its own directory.
+    sandbox.git(["init", "--quiet", "inner"]);
     // With the tests as they were, the goal signals once that it runs and waits.
     let goal = "tests=if grep -q strictEqual add.test.js && [ -e $HOME/claimed ] && [ ! -e $HOME/tried ]; then \
                 : > $HOME/tried; exec sleep 600; fi; : > $HOME/claimed; node --test";
@@ -768,6 +770,7 @@ fn work_that_was_taken_out_is_put_back_after_a_kill() {
     needs!("node");
     let sandbox = project(&format!("{DONE}; echo more > more.js; rm -f old.js"), "ok");
     sandbox.write("old.js", "old");
+    sandbox.git(["init", "--quiet", "inner"]);
     // The first run without the finished work leaves a file and waits.
     let goal = "tests=if grep -q undefined add.js; then if [ -e $HOME/claimed ] && [ ! -e $HOME/tried ]; then \
                 : > $HOME/tried; exec sleep 600; fi; else : > $HOME/claimed; fi; node --test";

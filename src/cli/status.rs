@@ -19,8 +19,8 @@ use ralph_text::{
 use ralph_ui::{report::OutputStyle, tui::model::estimate_ms};
 use ralph_words::{
     asked_in_words, background_progress_in_words, background_state_in_words, breaker_cause_in_words,
-    breaker_state_word, changes_in_words, command_in_words, counted, goal_in_words, left_in_words, run_in_words,
-    short_duration, spent_in_words, stop_in_words, task_at_limit_in_words, tool_in_words, usage_in_words,
+    breaker_state_word, broken_in_words, changes_in_words, command_in_words, counted, goal_in_words, left_in_words,
+    run_in_words, short_duration, spent_in_words, stop_in_words, task_at_limit_in_words, tool_in_words, usage_in_words,
     wait_cause_in_words,
 };
 
@@ -299,7 +299,10 @@ fn goal_state_in_words(goal: &GoalStatus) -> String {
     match &goal.state {
         GoalState::Unknown => format!("{}: not checked yet", goal.name),
         GoalState::Running => format!("{}: is being checked", goal.name),
-        GoalState::Checked { result } => goal_in_words(result),
+        GoalState::Checked { result } => {
+            let since = goal.broken_by.map(|by| format!(", {}", broken_in_words(by)));
+            goal_in_words(result) + &since.unwrap_or_default()
+        }
     }
 }
 

@@ -125,7 +125,7 @@ settings! {
         goals_parallel("goalsParallel"): Switch = true,
         /// "claim": goals run when the agent claims to be done. "iteration": goals run after every iteration, and a
         /// claim uses these results. "both" means "iteration".
-        goals_when("goalsWhen"): OneOf<GoalsWhen> = "claim",
+        goals_when("goalsWhen"): OneOf<GoalsWhen> = "background",
         completion("completion"): SettingsSection<CompletionSettings>,
         gate("gate"): SettingsSection<Gate>,
         tools("tools"): SettingsSection<ToolSettings>,
@@ -556,7 +556,10 @@ mod tests {
         assert_eq!(config.session, SessionMode::Fresh);
         assert_eq!(config.completion.min_confidence, Completion::default().min_confidence);
         assert_eq!(config.breaker, BreakerLimits::default());
-        assert_eq!((config.goals_when, config.goals_parallel), (GoalsWhen::Claim, true));
+        assert_eq!(
+            (config.goals_when, config.goals_parallel),
+            (GoalsWhen::Background, true)
+        );
         assert_eq!(config.keep.runs, Some(20));
     }
 

@@ -5,7 +5,7 @@ use super::{
     scenarios::{GOAL, TICK_ALL, jsonl, terminal},
 };
 
-/// A goal that runs the agent's own script after every iteration.
+/// A goal that runs the agent's own script after every iteration. What it does to the plan stays in the room.
 const OWN_GOAL: &str = r#"{ "goalsWhen": "iteration", "goals": [ { "name": "own", "command": "sh check.sh" } ] }"#;
 const HANGING_GOAL: &str = r#"{ "goals": [ { "name": "hangs", "command": "sleep 600 & wait", "timeout": "300ms" } ] }"#;
 const DAEMON_GOAL: &str = r#"{ "goals": [ { "name": "daemon", "command": "setsid sleep 600 & nohup sleep 600 & (trap '' TERM; sleep 600) & true" } ] }"#;
@@ -199,9 +199,9 @@ fn goals() -> Vec<VandalScenario> {
                 &format!(
                     r#"echo "sed -i 's/- \[x\] Task 2/- [ ] Task 2/' PLAN.md" > check.sh; {TICK_ALL}; over "$(promise)""#
                 ),
-                7,
-                8,
-                "BreakerOpen",
+                0,
+                1,
+                "proof: ExitCodes",
             )
         },
         VandalScenario {
@@ -209,9 +209,9 @@ fn goals() -> Vec<VandalScenario> {
             ..jsonl(
                 "lets a goal delete the plan",
                 &format!("echo 'rm PLAN.md' > check.sh; {TICK_ALL}; over \"$(promise)\""),
-                7,
-                7,
-                "BreakerOpen",
+                0,
+                1,
+                "proof: ExitCodes",
             )
         },
         VandalScenario {

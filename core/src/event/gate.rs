@@ -50,4 +50,15 @@ pub enum GateEvent {
         /// Whether the agent is told at once; otherwise the next prompt lists what still fails.
         live: bool,
     },
+    /// The goals were run on the files that an iteration left, while the run went on. They prove nothing: a claim is
+    /// judged by goals that are run for it.
+    IterationChecked {
+        iteration: u32,
+        /// Without failures of goals that have never passed: their work is still to be done.
+        results: Vec<GoalResult>,
+        /// The goals whose result is new to the agent.
+        news: Vec<String>,
+        /// Whether the agent is told at once; otherwise the next prompt lists what fails.
+        live: bool,
+    },
 }

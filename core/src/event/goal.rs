@@ -48,6 +48,8 @@ pub enum GoalsWhen {
     /// When the agent claims to be done and the plan does not contradict it.
     #[default]
     Claim,
+    /// For a claim, and in the room on the files that each iteration left, while the run goes on.
+    Background,
     /// After every iteration; a claim is judged by the same results.
     Iteration,
 }

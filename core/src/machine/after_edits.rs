@@ -15,17 +15,27 @@ pub struct AfterEdits {
     failed: Vec<GoalResult>,
     /// The failures that the agent knows, as name and signature.
     known_failures: Vec<(String, String)>,
+    /// The latest failures of goals with the files that an iteration left.
+    broken: Vec<GoalResult>,
 }
 
 impl AfterEdits {
     /// The failures of the last check that no prompt has mentioned yet.
     pub(super) fn failed(&self) -> Vec<Missing> {
-        let failed = self.failed.iter().map(|result| Missing::GoalFailed {
-            goal: result.name.clone().into(),
-            why: result.why.clone(),
-            output_tail: (&*result.tail).into(),
-        });
-        failed.collect()
+        self.failed.iter().map(missing).collect()
+    }
+
+    /// The failure of a goal with the files that an iteration left.
+    pub(super) fn broken(&self, goal: &str) -> Option<Missing> {
+        let is_told = self.failed.iter().any(|result| result.name == goal);
+        let found = self.broken.iter().find(|result| result.name == goal && !is_told);
+        found.map(missing)
+    }
+
+    /// Returns the names of the goals whose result is new to the agent.
+    pub(super) fn news(&self, results: &[GoalResult]) -> Vec<String> {
+        let news = results.iter().filter(|result| self.is_news(result));
+        news.map(|result| result.name.clone()).collect()
     }
 
     pub(super) fn apply(&mut self, event: &Event) {
@@ -44,6 +54,20 @@ impl AfterEdits {
                     }
                 }
             }
+            Event::Gate(GateEvent::IterationChecked { results, news, .. }) => {
+                for result in results {
+                    self.broken.retain(|known| known.name != result.name);
+                    if result.passed {
+                        self.take(result);
+                    } else {
+                        self.broken.push(result.clone());
+                    }
+                    if news.contains(&result.name) && !result.passed {
+                        self.known_failures.retain(|(name, _)| *name != result.name);
+                        self.known_failures.push(failure_signature(result));
+                    }
+                }
+            }
             // The agent knows these results from running the goals itself.
             Event::Agent(AgentEvent::Called {
                 call: AgentCall::GoalsChecked { failed, .. },
@@ -55,6 +79,7 @@ impl AfterEdits {
                     .retain(|(known, _)| failed.iter().any(|name| name == known));
             }
             Event::Gate(GateEvent::GoalChecked { result, .. }) => {
+                self.broken.retain(|known| known.name != result.name);
                 let is_known = self.failed.iter().any(|known| known.name == result.name);
                 if is_known {
                     self.take(result);
@@ -82,6 +107,14 @@ impl AfterEdits {
             Some(before) => result.passed || *before != failure_signature(result),
             None => !result.passed,
         }
+    }
+}
+
+fn missing(result: &GoalResult) -> Missing {
+    Missing::GoalFailed {
+        goal: result.name.clone().into(),
+        why: result.why.clone(),
+        output_tail: (&*result.tail).into(),
     }
 }
 

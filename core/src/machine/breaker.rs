@@ -224,6 +224,7 @@ mod tests {
         });
         if let Phase::Verifying { iteration, .. } = run.state.view.phase {
             let verification = Verification {
+                notices: Vec::new(),
                 results: vec![goal(false, None)],
                 trial: None,
                 broken: None,

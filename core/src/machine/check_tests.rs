@@ -96,6 +96,7 @@ impl Run {
 
     fn verify(&mut self, results: Vec<GoalResult>, found: PlanSnapshot) {
         let verification = Box::new(Verification {
+            notices: Vec::new(),
             results,
             trial: None,
             broken: None,

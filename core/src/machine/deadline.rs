@@ -200,9 +200,8 @@ mod tests {
                 ..Goal::default()
             };
             let status = |goal: &Goal| GoalStatus {
-                name: goal.name.clone(),
                 state: GoalState::Running,
-                baseline: None,
+                ..GoalStatus::unknown(&goal.name)
             };
             let goals = vec![goal("tests"), goal("lint")];
             state.view.goals = goals.iter().map(status).collect();

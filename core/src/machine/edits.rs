@@ -35,12 +35,7 @@ pub(super) fn checked(decision: &mut StepDecision, iteration: u32, results: &[Go
         return;
     }
     let results: Vec<GoalResult> = results.iter().map(shortened).collect();
-    let known = &decision.state.internal.after_edits;
-    let news: Vec<String> = results
-        .iter()
-        .filter(|result| known.is_news(result))
-        .map(|result| result.name.clone())
-        .collect();
+    let news = decision.state.internal.after_edits.news(&results);
     let live_steering = matches!(
         decision.state.view.phase,
         Phase::Running {
@@ -53,6 +48,39 @@ pub(super) fn checked(decision: &mut StepDecision, iteration: u32, results: &[Go
         live: live_steering && !news.is_empty(),
         results,
         news,
+    }));
+}
+
+/// Records the results of goals with the files that an iteration left. A goal that passed before and fails now is in the
+/// next prompt, and is told at once to an agent with live steering.
+pub(super) fn iteration_checked(decision: &mut StepDecision, iteration: u32, results: &[GoalResult]) {
+    let view = &decision.state.view;
+    if view.is_over() || iteration > view.iterations.number || view.edit_checks.count >= CHECKS_OF_RUN {
+        return;
+    }
+    let is_telling = |result: &&GoalResult| {
+        let status = view.goals.iter().find(|goal| goal.name == result.name);
+        let at_start = view.iterations.at_start.goal(&result.name);
+        result.passed || status.is_some_and(|status| status.is_broken_by(result, at_start))
+    };
+    let results: Vec<GoalResult> = results.iter().filter(is_telling).map(shortened).collect();
+    if results.is_empty() {
+        return;
+    }
+    let news = decision.state.internal.after_edits.news(&results);
+    let works = matches!(
+        view.phase,
+        Phase::Running {
+            live_steering: true,
+            ..
+        }
+    );
+    let live = works && view.role.is_work() && decision.state.internal.verdict.is_none() && !news.is_empty();
+    decision.push(Event::Gate(GateEvent::IterationChecked {
+        iteration,
+        results,
+        news,
+        live,
     }));
 }
 
@@ -180,6 +208,61 @@ mod tests {
         for (change, why) in changes {
             assert!(!checks_after(change), "{why}");
         }
+    }
+
+    /// Takes results with the files of an iteration. Returns which of them are news, and whether the agent is told at once.
+    fn look_at(run: &mut Run, iteration: u32, results: Vec<GoalResult>) -> Option<(Vec<String>, bool)> {
+        run.take(&Input::IterationChecked { iteration, results });
+        match &run.events[..] {
+            [] => None,
+            [Event::Gate(GateEvent::IterationChecked { news, live, .. })] => Some((news.clone(), *live)),
+            events => panic!("{events:?}"),
+        }
+    }
+
+    #[test]
+    fn a_goal_that_passed_and_fails_is_in_each_prompt_until_it_passes() {
+        for live in [true, false] {
+            let mut run = running(live);
+            let failed = || vec![result("tests", false, "2 failed")];
+            let passed = || vec![result("tests", true, "")];
+            assert_eq!(look_at(&mut run, 1, failed()), None, "its work is still to be done");
+            assert_eq!(look_at(&mut run, 2, failed()), None, "no such iteration");
+            assert_eq!(look_at(&mut run, 1, passed()), Some((vec![], false)));
+            assert_eq!(
+                look_at(&mut run, 1, failed()),
+                Some((vec!["tests".to_owned()], live)),
+                "it is broken"
+            );
+            assert_eq!(look_at(&mut run, 1, failed()), Some((vec![], false)), "that is no news");
+            let broken = Feedback::Broken {
+                by: 1,
+                failed: Missing::GoalFailed {
+                    goal: "tests".into(),
+                    why: None,
+                    output_tail: "2 failed".into(),
+                },
+            };
+            assert!(run.state.prompt_feedback().contains(&broken));
+            assert_eq!(look_at(&mut run, 1, passed()), Some((vec!["tests".to_owned()], live)));
+            assert!(!run.state.prompt_feedback().contains(&broken));
+        }
+    }
+
+    #[test]
+    fn of_a_goal_that_failed_at_the_start_only_other_tests_can_break() {
+        let named = |names: &[&str]| GoalResult {
+            failed_tests: names.iter().map(|name| (*name).into()).collect(),
+            ..result("tests", false, "failed")
+        };
+        let mut run = running(false);
+        run.state.view.iterations.at_start.goals = vec![named(&["adds"])];
+        assert_eq!(look_at(&mut run, 1, vec![named(&["adds"])]), None);
+        let news = vec!["tests".to_owned()];
+        assert_eq!(
+            look_at(&mut run, 1, vec![named(&["adds", "subtracts"])]),
+            Some((news, false))
+        );
     }
 
     #[test]

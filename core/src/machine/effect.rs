@@ -306,12 +306,20 @@ pub(super) fn answer(event: &Event) -> Option<Effect> {
         Event::Background(BackgroundEvent::Cancelled { number, .. }) => {
             Some(Effect::CancelBackground { number: *number })
         }
-        Event::Gate(GateEvent::EditsChecked {
-            results,
-            news,
-            live: true,
-            ..
-        }) => Some(Effect::TellGoals {
+        Event::Gate(
+            GateEvent::EditsChecked {
+                results,
+                news,
+                live: true,
+                ..
+            }
+            | GateEvent::IterationChecked {
+                results,
+                news,
+                live: true,
+                ..
+            },
+        ) => Some(Effect::TellGoals {
             results: results
                 .iter()
                 .filter(|result| news.contains(&result.name))

@@ -54,6 +54,11 @@ pub enum Feedback {
     FailedAfterEdits {
         failed: Vec<Missing>,
     },
+    /// A goal that passed before the iteration `by` and has failed since.
+    Broken {
+        by: u32,
+        failed: Missing,
+    },
     /// Comments of the user that are open.
     CommentsOpen {
         open: Vec<Missing>,

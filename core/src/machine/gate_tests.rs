@@ -52,6 +52,7 @@ pub(super) fn goal(passed: bool, tests: Option<TestCounts>) -> GoalResult {
 
 pub(super) fn found(result: GoalResult, done: bool) -> Verification {
     Verification {
+        notices: Vec::new(),
         results: vec![result],
         trial: None,
         broken: None,

@@ -269,7 +269,8 @@ impl InternalState {
                 GateEvent::GoalChecked { .. }
                 | GateEvent::TrialMade { .. }
                 | GateEvent::MutantsTried { .. }
-                | GateEvent::EditsChecked { .. },
+                | GateEvent::EditsChecked { .. }
+                | GateEvent::IterationChecked { .. },
             )
             | Event::Steering(SteeringEvent::Queued { .. })
             | Event::Time(_)

@@ -185,6 +185,11 @@ pub enum Input {
         iteration: u32,
         results: Vec<GoalResult>,
     },
+    /// The goals were run on the files that an iteration left, while the run went on.
+    IterationChecked {
+        iteration: u32,
+        results: Vec<GoalResult>,
+    },
     /// Positions of the tasks whose box on disk changed while the agent works.
     BoxesToggled {
         iteration: u32,
@@ -425,6 +430,8 @@ pub struct Verification {
     pub broken: Option<String>,
     /// The mutants that were tried.
     pub mutants: Vec<TriedMutant>,
+    /// About the place where the goals ran.
+    pub notices: Vec<Notice>,
     /// As in [`Settlement`].
     pub plan: Result<PlanSnapshot, String>,
     pub vanished: Vec<String>,

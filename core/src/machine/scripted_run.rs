@@ -158,6 +158,7 @@ impl ScriptedRun {
             .running_goals()
             .map(|goal| testing::goal_result(&goal.name, passed));
         Verification {
+            notices: Vec::new(),
             results: results.collect(),
             trial: None,
             broken: None,

@@ -182,7 +182,7 @@ fn wants_goals(state: &LoopState, outcome: &Outcome) -> bool {
         return false;
     }
     match state.view.settings.goals_when {
-        GoalsWhen::Claim => gate::wants_goals(state, outcome),
+        GoalsWhen::Claim | GoalsWhen::Background => gate::wants_goals(state, outcome),
         GoalsWhen::Iteration => gate::wants_goals(state, outcome) || *outcome == Outcome::Completed,
     }
 }
@@ -259,6 +259,7 @@ fn record(decision: &mut StepDecision, iteration: u32, found: &Verification) -> 
         verify_again(decision, iteration);
         return false;
     }
+    decision.told(&[], &found.notices);
     for result in &found.results {
         decision.push(Event::Gate(GateEvent::GoalChecked {
             iteration,

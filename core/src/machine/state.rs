@@ -80,6 +80,10 @@ impl LoopState {
         let last = self.internal.feedback.iter().cloned();
         let failed = self.internal.after_edits.failed();
         let failed = (!failed.is_empty()).then_some(Feedback::FailedAfterEdits { failed });
+        let broken = self.view.goals.iter().filter_map(|goal| {
+            let failed = self.internal.after_edits.broken(&goal.name)?;
+            goal.broken_by.map(|by| Feedback::Broken { by, failed })
+        });
         // A refused claim names them.
         let is_named = self
             .internal
@@ -91,6 +95,7 @@ impl LoopState {
         let missing = (!tasks.is_empty()).then_some(Feedback::TasksMissing { tasks });
         last.chain(missing)
             .chain(failed)
+            .chain(broken)
             .chain(at_limit)
             .chain(left_out)
             .chain(comments)

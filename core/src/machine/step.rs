@@ -103,6 +103,7 @@ fn decide(decision: &mut StepDecision, now_ms: u64, input: &Input) {
         Input::AgentCalled { iteration, call } => call::called(decision, *iteration, call),
         Input::AgentAsked { iteration, question } => call::asked(decision, *iteration, question),
         Input::EditsChecked { iteration, results } => edits::checked(decision, *iteration, results),
+        Input::IterationChecked { iteration, results } => edits::iteration_checked(decision, *iteration, results),
         Input::BoxesToggled { iteration, toggled } => boxes_toggled(decision, *iteration, toggled),
         Input::AnswerFetched { iteration, ask } => call::answer_fetched(decision, *iteration, *ask),
         Input::PermissionRequested {

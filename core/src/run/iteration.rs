@@ -130,6 +130,13 @@ pub struct Assessment {
     pub status: Option<AgentStatus>,
 }
 
+impl Assessment {
+    /// Returns the result of a goal.
+    pub fn goal(&self, name: &str) -> Option<&GoalResult> {
+        self.goals.iter().find(|result| result.name == name)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

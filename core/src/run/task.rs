@@ -95,6 +95,46 @@ pub struct GoalStatus {
     /// The first test counts of the goal, from before the first iteration if possible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<TestCounts>,
+    /// The latest iteration with whose files the goal passed; 0 for the start of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passed_with: Option<u32>,
+    /// The first iteration that is known to have broken the goal, which has failed since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub broken_by: Option<u32>,
+}
+
+impl GoalStatus {
+    /// Makes the status of a goal that was not run yet.
+    pub fn unknown(name: &str) -> GoalStatus {
+        GoalStatus {
+            name: name.to_owned(),
+            state: GoalState::Unknown,
+            baseline: None,
+            passed_with: None,
+            broken_by: None,
+        }
+    }
+
+    /// Records the result with the files of an iteration. A failure of a goal that never passed breaks nothing, unless
+    /// tests fail that did not fail `at_start`.
+    pub(super) fn judged(&mut self, iteration: u32, result: &GoalResult, at_start: Option<&GoalResult>) {
+        if result.passed {
+            (self.passed_with, self.broken_by) = (Some(iteration), None);
+        } else if self.broken_by.is_none() && self.is_broken_by(result, at_start) {
+            self.broken_by = Some(iteration);
+        }
+    }
+
+    /// Whether `result` is a failure of what was not failing before.
+    pub fn is_broken_by(&self, result: &GoalResult, at_start: Option<&GoalResult>) -> bool {
+        if result.passed {
+            return false;
+        }
+        let failed_before = at_start.map(|before| &before.failed_tests[..]).unwrap_or_default();
+        let mut new = result.failed_tests.iter().filter(|name| !failed_before.contains(name));
+        let has_new = !failed_before.is_empty() && new.next().is_some();
+        self.passed_with.is_some() || self.broken_by.is_some() || has_new
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, ReadJson)]

@@ -244,17 +244,18 @@ impl RunView {
                 goals,
                 ticks,
             }) => self.start_verification(*iteration, goals, *ticks),
-            Event::Gate(GateEvent::GoalChecked { result, .. }) => {
-                let checked = Box::new(result.clone());
-                self.set_goal(&result.name, GoalState::Checked { result: checked });
+            Event::Gate(GateEvent::GoalChecked { iteration, result }) => {
+                self.set_result(Some(*iteration), result);
                 self.set_baseline(result);
             }
             Event::Gate(GateEvent::TestsConfirmed { .. }) => self.confirm_tests(),
             Event::Gate(GateEvent::EditsChecked { results, .. }) => {
-                for result in results {
-                    let checked = Box::new(result.clone());
-                    self.set_goal(&result.name, GoalState::Checked { result: checked });
-                }
+                results.iter().for_each(|result| self.set_result(None, result));
+            }
+            Event::Gate(GateEvent::IterationChecked { iteration, results, .. }) => {
+                results
+                    .iter()
+                    .for_each(|result| self.set_result(Some(*iteration), result));
             }
             Event::Agent(AgentEvent::Reported { signal, .. }) => self.reported(at_ms, signal),
             // The end of the tool may be among the omitted details.
@@ -421,12 +422,11 @@ impl RunView {
             let is_running = matches!(self.phase, Phase::Verifying { .. })
                 && before.is_some_and(|before| before.state == GoalState::Running);
             GoalStatus {
-                name: goal.name.clone(),
                 state: match is_running {
                     true => GoalState::Running,
                     false => GoalState::Unknown,
                 },
-                baseline: before.and_then(|before| before.baseline.clone()),
+                ..before.cloned().unwrap_or_else(|| GoalStatus::unknown(&goal.name))
             }
         });
         self.goals = goals.collect();
@@ -549,6 +549,19 @@ impl RunView {
     pub fn running_goals(&self) -> impl Iterator<Item = &Goal> {
         let states = self.settings.goals.iter().zip(&self.goals);
         states.filter_map(|(goal, status)| matches!(status.state, GoalState::Running).then_some(goal))
+    }
+
+    /// Sets the latest result of a goal; with the files of an `iteration` if they are known.
+    fn set_result(&mut self, iteration: Option<u32>, result: &GoalResult) {
+        let state = GoalState::Checked {
+            result: Box::new(result.clone()),
+        };
+        self.set_goal(&result.name, state);
+        let at_start = self.iterations.at_start.goal(&result.name);
+        let status = self.goals.iter_mut().find(|goal| goal.name == result.name);
+        if let Some((status, iteration)) = status.zip(iteration) {
+            status.judged(iteration, result, at_start);
+        }
     }
 
     fn set_goal(&mut self, name: &str, state: GoalState) {

@@ -158,6 +158,7 @@ impl Driver {
             }
             OffLoopResult::Goals { ticket, results } => self.goals_checked(ticket, results),
             OffLoopResult::Edits(seen) => self.edits_seen(seen),
+            OffLoopResult::Iteration { iteration, results } => self.iteration_checked(iteration, results),
             OffLoopResult::Lines(found) => self.lines_found(found),
             OffLoopResult::Boxes(seen) => self.boxes_seen(seen),
             OffLoopResult::Language(news) => self.note(language_server_notice(news)),
@@ -266,6 +267,7 @@ impl Driver {
 
     fn begin_check(&mut self, goals: Vec<Goal>, first: (GoalCheckPurpose, ReplySender)) {
         self.checks.edits.yield_goals();
+        self.checks.early.yield_goals();
         self.tools.calls.ticket += 1;
         self.tools.calls.checked.clear();
         let ticket = self.tools.calls.ticket;

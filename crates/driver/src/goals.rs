@@ -24,7 +24,10 @@ use tokio::{
 };
 use tracing::debug;
 
-use super::sealed::{self, SealedPlace};
+use super::{
+    room::FilledRoom,
+    sealed::{self, SealedPlace},
+};
 
 /// Bytes kept of a goal's output: its end, where test runners report failures.
 pub(super) const TAIL_BYTES: usize = 8 * 1024;
@@ -60,6 +63,8 @@ pub struct ExecutionContext {
     pub(super) keeps_compiled: bool,
     /// Further variables, with their values.
     pub(super) variables: Vec<(String, String)>,
+    /// The room that goals find in the place of `project`; `None` if they run in the project's own directory.
+    pub(super) room: Option<FilledRoom>,
 }
 
 impl ExecutionContext {
@@ -87,7 +92,24 @@ impl ExecutionContext {
             copy: None,
             keeps_compiled: true,
             variables: Vec::new(),
+            room: None,
         }
+    }
+
+    /// Makes goals run in a room.
+    pub(super) fn with_room(self, filled: FilledRoom) -> Self {
+        ExecutionContext {
+            supervisor: self.supervisor.mounting(filled.room.mounts()),
+            room: Some(filled),
+            ..self
+        }
+    }
+
+    /// Returns the directory in which ralph finds the files that goals find in the project.
+    pub(super) fn files(&self) -> PathBuf {
+        self.room
+            .as_ref()
+            .map_or_else(|| self.project.clone(), |filled| filled.room.project())
     }
 
     /// Sets further variables.
@@ -226,11 +248,14 @@ async fn run_in(goal: Goal, context: Arc<ExecutionContext>, turn: GoalTurn) -> C
     let launch = goal_launch(&goal.command, &context);
     let workspace = goal.workspace.clone();
     // Starting looks at directories, forks and writes files: not on the loop's thread.
-    let report = goal.report.as_ref().map(|report| context.project.join(report));
+    let report = goal.report.as_ref().map(|report| context.files().join(report));
     let stale = report.clone();
     let known_failures = Arc::clone(&context.known_failures);
     let start = move || {
-        let cwd = workspace.map_or(Ok(context.project.clone()), |path| directory(&context.project, &path))?;
+        let cwd = match workspace {
+            Some(path) => directory(&context.files(), &path).map(|()| context.project.join(path))?,
+            None => context.project.clone(),
+        };
         if let Some(stale) = stale {
             remove_stale(&stale)?;
         }
@@ -431,11 +456,11 @@ pub(super) fn compiled_python(scratch: &Path) -> PathBuf {
     scratch.join("pycache")
 }
 
-/// Returns the directory of a project that the relative path `workspace` names.
+/// Checks the directory of a project that the relative path `workspace` names.
 ///
 /// # Errors
 /// Why a goal cannot run there: the directory is missing, or a link is outside of the project.
-fn directory(project: &Path, workspace: &str) -> Result<PathBuf, String> {
+fn directory(project: &Path, workspace: &str) -> Result<(), String> {
     let path = project.join(workspace);
     let is_within = match (path.canonicalize(), project.canonicalize()) {
         (Ok(found), Ok(project)) => found.starts_with(project),
@@ -444,7 +469,7 @@ fn directory(project: &Path, workspace: &str) -> Result<PathBuf, String> {
     match (is_within, path.is_dir()) {
         (false, _) => Err(format!("its workspace `{workspace}` is outside of the project")),
         (true, false) => Err(format!("its workspace `{workspace}` is not a directory of the project")),
-        (true, true) => Ok(path),
+        (true, true) => Ok(()),
     }
 }
 

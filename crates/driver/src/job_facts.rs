@@ -35,6 +35,7 @@ pub(super) struct PrepareJob {
     pub(super) has_tools: bool,
     /// Whether goals are run after its edits.
     pub(super) watches_edits: bool,
+    pub(super) has_goals: bool,
     /// Tasks that are not worked on for now.
     pub(super) set_aside: Vec<String>,
     /// The plan as it was last read.
@@ -122,6 +123,7 @@ impl PrepareJob {
             live_steering,
             has_tools: false,
             watches_edits: state.view.settings.goals.iter().any(|goal| goal.on_edit),
+            has_goals: !state.view.settings.goals.is_empty(),
             set_aside: state.view.set_aside(),
             plan: (*state.view.plan).clone(),
             missing: state.view.missing.len(),

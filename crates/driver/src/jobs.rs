@@ -49,7 +49,8 @@ use super::{
     plan_file::{PlanTarget, TaskRules, Taskless, read_plan},
     prompt_context::PromptContext,
     review::{ReviewContext, ReviewScope},
-    test_gate::{Look, RunSoFar, TestGate, Work, added_lines},
+    room::{Room, RunRoom},
+    test_gate::{Look, RunFiles, RunSoFar, TestGate, Work, added_lines},
 };
 
 /// Most reads of the plan: an editor or an agent may be between emptying and writing it.
@@ -89,9 +90,36 @@ pub(super) struct JobContext {
     pub(super) left: LeftProcesses,
     /// The tests of the goals, as they were when the run began.
     pub(super) gate: Arc<TestGate>,
+    /// Where the goals run once an agent has worked.
+    pub(super) room: RunRoom,
     /// The iteration before which the tests were unchanged. Not in the journal: after a restart the user is asked about
     /// changes that the plan allows.
     pub(super) unchanged_before: Mutex<Option<u32>>,
+}
+
+impl RunFiles for JobContext {
+    /// Returns no changes without checkpoints.
+    fn work(&self, from: Option<&Checkpoint>, to: Option<&Checkpoint>) -> Work {
+        let (Some(repository), Some(from), Some(to)) = (&self.repository, from, to) else {
+            return Work::default();
+        };
+        let patch = repository.patch(from, Some(to));
+        let files = earlier_files(Some(repository), self.paths.project(), Some(from), Some(to)).unwrap_or_default();
+        let is_work =
+            |path: &str| self.paths.project().join(path) != self.plan && !Path::new(path).starts_with(".ralph");
+        Work {
+            lines: patch.map(|patch| added_lines(&patch)).unwrap_or_default(),
+            before: files.into_iter().filter(|(path, _)| is_work(path)).collect(),
+        }
+    }
+
+    fn repository(&self) -> Option<&Repository> {
+        self.repository.as_ref()
+    }
+
+    fn gate(&self) -> &TestGate {
+        &self.gate
+    }
 }
 
 impl JobContext {
@@ -143,6 +171,9 @@ impl JobContext {
         if checkpoint.is_none() {
             self.take_fingerprint(&mut notices);
         }
+        if job.has_goals && !job.so_far.has_iterations {
+            notices.extend(self.make_room(checkpoint.as_ref()));
+        }
         if let (Some(commits), Some(repository), None) = (&self.commits, &self.repository, &job.review) {
             commits.begin(repository, &plan, &mut notices);
         }
@@ -191,6 +222,22 @@ impl JobContext {
             leftovers,
             notices,
         })
+    }
+
+    /// Makes the room of the run, of which `now` is a checkpoint.
+    fn make_room(&self, now: Option<&Checkpoint>) -> Option<Notice> {
+        let (repository, now) = self.repository.as_ref().zip(now)?;
+        let make = || {
+            Room::make(
+                &self.paths,
+                &self.run,
+                repository,
+                now,
+                &self.supervisor,
+                &self.files.scratch(),
+            )
+        };
+        self.room.make(make)
     }
 
     /// Keeps the tests as they were when the run began; `now` is a checkpoint of the present files.
@@ -488,21 +535,6 @@ impl JobContext {
         verification(before, plan, Look::default())
     }
 
-    /// Returns the work of the run; empty without checkpoints.
-    pub(super) fn work(&self, from: Option<&Checkpoint>, to: Option<&Checkpoint>) -> Work {
-        let (Some(repository), Some(from), Some(to)) = (&self.repository, from, to) else {
-            return Work::default();
-        };
-        let patch = repository.patch(from, Some(to));
-        let files = earlier_files(Some(repository), self.paths.project(), Some(from), Some(to)).unwrap_or_default();
-        let is_work =
-            |path: &str| self.paths.project().join(path) != self.plan && !Path::new(path).starts_with(".ralph");
-        Work {
-            lines: patch.map(|patch| added_lines(&patch)).unwrap_or_default(),
-            before: files.into_iter().filter(|(path, _)| is_work(path)).collect(),
-        }
-    }
-
     /// Whether the agent has left the file that claims the end.
     pub(super) fn has_done_file(&self) -> bool {
         let metadata = self.paths.done_file().symlink_metadata();
@@ -658,6 +690,7 @@ fn verification(before: &PlanSnapshot, plan: Result<PlanSnapshot, String>, look:
         trial: look.trial,
         broken: look.broken,
         mutants: look.mutants,
+        notices: look.notices,
         plan,
         vanished: edits.vanished,
         added: edits.added,

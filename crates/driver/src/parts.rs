@@ -12,6 +12,7 @@ use super::{
     background::BackgroundTasks,
     clock::RunClock,
     config::{AvailableAgent, DenialScanner, PermissionDecider},
+    early::EarlyChecks,
     edits::EditWatch,
     goals::GoalRun,
     plan_look::PlanLook,
@@ -72,6 +73,8 @@ pub(super) struct RunChecks {
     pub(super) sealed: Option<Arc<SealedPlace>>,
     /// The goals that are run while the agent works.
     pub(super) edits: EditWatch,
+    /// The goals that are run on the files of earlier iterations.
+    pub(super) early: EarlyChecks,
     /// Looks at the plan while the agent works.
     pub(super) plan_look: PlanLook,
 }

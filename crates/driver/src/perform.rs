@@ -4,7 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use ralph_agent::{SessionCommand, SessionRequest};
 use ralph_core::{
-    event::{AgentEvent, AgentSignal, AskId, ChannelKind, Claim, Event, Goal, Notice, PermissionAnswer, SteeringId},
+    event::{
+        AgentEvent, AgentSignal, AskId, ChannelKind, Claim, Event, Goal, GoalResult, Notice, PermissionAnswer,
+        SteeringId,
+    },
     machine::{Effect, Input, Refusal, Settlement, Verification},
     run::Phase,
 };
@@ -267,6 +270,7 @@ impl Driver {
     }
 
     fn verify(&mut self, iteration: u32, is_claim: bool) {
+        self.checks.early.end();
         let mut context = self.execution_context();
         // Before the first iteration, no agent of this run has written code that could put something else into the cache.
         context.keeps_compiled = iteration == 0;
@@ -282,6 +286,7 @@ impl Driver {
         });
         let before = state.view.plan.clone();
         let so_far = RunSoFar::new(state);
+        let tests_from = so_far.tests_from;
         let (from, to) = (state.internal.baseline.clone(), state.internal.latest.clone());
         let (parallel, results, jobs) = (self.checks.parallel, self.results.clone(), Arc::clone(&self.jobs));
         self.checks.goals = Some(GoalRun::spawn(async move {
@@ -291,11 +296,37 @@ impl Driver {
                 move || jobs.keep_originals(&so_far, to.as_ref()).map(drop)
             };
             _ = tokio::task::spawn_blocking(inherited(keep)).await;
-            let changed = {
-                let jobs = Arc::clone(&jobs);
-                move || jobs.work(from.as_ref(), to.as_ref())
+            let is_first = iteration == 0;
+            // The last process of an earlier look may still be in the room.
+            let turn = Arc::clone(&context.turn).lock_owned().await;
+            let fill = {
+                let (jobs, to) = (Arc::clone(&jobs), to.clone());
+                move || {
+                    let _turn = turn;
+                    jobs.room.filled(jobs.repository.as_ref(), to.as_ref(), is_first)
+                }
             };
-            let look = test_gate::look(goals, parallel, context, closer, changed).await;
+            let filled = tokio::task::spawn_blocking(inherited(fill)).await;
+            let (room, mut notice) = match filled {
+                Ok(Ok(room)) => (room, None),
+                Ok(Err(notice)) => (None, Some(notice)),
+                Err(_) => (None, None),
+            };
+            let (outside, has_room) = (context.clone(), room.is_some());
+            let context = match room {
+                Some(room) => context.with_room(room),
+                None => context,
+            };
+            let again = goals.clone();
+            let mut look = test_gate::look(goals, parallel, context, tests_from, closer, &jobs, [from, to]).await;
+            if is_first && has_room && look.results.iter().any(lacks_something) {
+                let results = goals::run_all(again, parallel, Arc::new(outside)).await;
+                notice = jobs.room.compare(&look.results, &results);
+                if notice.is_some() {
+                    look.results = results;
+                }
+            }
+            look.notices.extend(notice);
             // Reads files: not on the loop's thread.
             let found = tokio::task::spawn_blocking(inherited(move || jobs.look_again(&before, look)));
             let verification = Box::new(found.await.unwrap_or_else(|_| nothing_verified()));
@@ -334,6 +365,7 @@ impl Driver {
             copy: None,
             keeps_compiled: false,
             variables: Vec::new(),
+            room: None,
         }
     }
 
@@ -454,6 +486,11 @@ impl Driver {
     }
 }
 
+/// Whether a goal failed without running a test, as it does where something is missing that it needs.
+fn lacks_something(result: &GoalResult) -> bool {
+    !result.passed && result.tests.as_ref().is_none_or(|tests| tests.ran() == 0)
+}
+
 pub(super) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
@@ -463,6 +500,7 @@ const GAVE_UP_LOOKING: &str = "an internal error while the result of the iterati
 /// Returns the verification for a look that panicked.
 fn nothing_verified() -> Verification {
     Verification {
+        notices: Vec::new(),
         results: Vec::new(),
         trial: None,
         broken: None,

@@ -32,6 +32,7 @@ use super::{
     clock::{LOOK, new_promise},
     commits::IterationCommits,
     config::RunConfig,
+    early::EarlyChecks,
     edits::EditWatch,
     handle::{Inbox, InboxMessage, LoopHandle},
     hooks::HookQueue,
@@ -42,6 +43,7 @@ use super::{
     places::HeadWatch,
     plan_file::{PlanTarget, TaskRules, Taskless},
     plan_look::PlanLook,
+    room::{Room, RunRoom},
     sealed::SealedPlace,
     test_gate::TestGate,
     timers::Timers,
@@ -144,6 +146,7 @@ impl Driver {
             .as_ref()
             .map_or_else(Vec::new, Repository::directories);
         let autorun = Autorun::new(open.paths.project(), git, open.paths.trust());
+        let room = RunRoom::resuming(&open.paths, &open.run, config.repository.as_ref());
         let jobs = JobContext {
             run: open.run.clone(),
             paths: open.paths.clone(),
@@ -166,6 +169,7 @@ impl Driver {
             leavings: Mutex::default(),
             left: config.left,
             gate: Arc::new(TestGate::new(config.runners, config.guard, &open.paths, &open.files)),
+            room,
             unchanged_before: Mutex::default(),
         };
         let outputs = open.files.sealed_outputs();
@@ -219,6 +223,7 @@ impl Driver {
                 withheld: config.withheld,
                 sealed,
                 edits: EditWatch::default(),
+                early: EarlyChecks::default(),
                 plan_look,
             },
             tools: RunTools {
@@ -302,6 +307,11 @@ impl Driver {
         self.tools.close().await;
         self.agents.close().await;
         self.close_inbox();
+        self.checks.early.end();
+        // A run that can go on goes on in its room.
+        if matches!(result, Ok(StopReason::Done { .. })) {
+            Room::remove(&self.jobs.paths);
+        }
         result
     }
 
@@ -517,6 +527,7 @@ impl Driver {
             self.perform(effect, input, now_ms);
         }
         self.prepare_after_hooks(input);
+        self.check_early(input);
         self.pass_to_edit_watch(input);
         if events
             .iter()

@@ -3,6 +3,7 @@
 //! A record is written before any file is replaced, so that the agent's files can be restored after a crash.
 
 mod bite;
+mod ignored;
 mod in_place;
 mod merged;
 mod skips;
@@ -31,6 +32,7 @@ use ralph_gate::{
     mutants::has_mutants,
     runner::Runners,
 };
+use ralph_git::Repository;
 use ralph_system::paths::{ProjectPaths, RunPaths};
 use ralph_text::with_causes;
 
@@ -47,6 +49,7 @@ pub(super) use work_tests::FailedBefore;
 use super::{
     goals::{CheckedGoal, ExecutionContext, all_passed, check_all},
     reruns::check_for_claim,
+    room::FilledRoom,
 };
 
 /// Mutants and the goals without the work begin within this time at least, or within this many times the duration of the
@@ -119,6 +122,8 @@ pub(super) struct Look {
     /// Why ralph itself could not try the original tests.
     pub(super) broken: Option<String>,
     pub(super) mutants: Vec<TriedMutant>,
+    /// About the place where the goals ran.
+    pub(super) notices: Vec<Notice>,
 }
 
 impl Look {
@@ -189,6 +194,15 @@ impl TestGate {
 
     /// The originals and the changes since. `from` is the iteration whose changed tests were confirmed as originals.
     fn changes(&self, from: Option<u32>) -> Result<Option<(Originals, Vec<GuardedChange>)>, GuardError> {
+        self.changes_in(&self.project, from)
+    }
+
+    /// As [`TestGate::changes`], for another place of the project's files.
+    fn changes_in(
+        &self,
+        project: &Path,
+        from: Option<u32>,
+    ) -> Result<Option<(Originals, Vec<GuardedChange>)>, GuardError> {
         if self.guard.is_none() {
             return Ok(None);
         }
@@ -196,8 +210,21 @@ impl TestGate {
         let Some(originals) = Originals::load(&store)? else {
             return Err(GuardError::Gone { path: store });
         };
-        let changes = originals.changes(&self.project)?;
+        let changes = originals.changes(project)?;
         Ok(Some((originals, changes)))
+    }
+
+    /// Whether the work names packages to install: in the product's part of a manifest, or in a lock file.
+    fn declares_packages(&self, project: &Path, from: Option<u32>, before: &[(String, FileContent)]) -> bool {
+        let Ok(Some((originals, _))) = self.changes_in(project, from) else {
+            return false;
+        };
+        let files = yardstick::find(&originals, project, before, &BTreeSet::new(), &[]).unwrap_or_default();
+        let names_packages = |file: &YardstickFile| {
+            file.kind == YardstickKind::Dependencies
+                || file.path.ends_with(".txt") && file.path.contains("requirements")
+        };
+        files.iter().any(names_packages)
     }
 
     /// Whether all guarded files are unchanged.
@@ -284,6 +311,28 @@ pub(super) fn recover(record: &Path, project: &Path) -> Option<Notice> {
     }
 }
 
+/// The directory in which files are replaced while goals run, and that of the record of it.
+#[derive(Debug)]
+struct Site {
+    project: PathBuf,
+    record: PathBuf,
+}
+
+impl Site {
+    fn of(gate: &TestGate, place: &ExecutionContext) -> Site {
+        match &place.room {
+            Some(FilledRoom { room, .. }) => Site {
+                project: room.project(),
+                record: room.trial(),
+            },
+            None => Site {
+                project: gate.project.clone(),
+                record: gate.record.clone(),
+            },
+        }
+    }
+}
+
 /// The gate and its settings, for goals that decide a claim.
 pub(super) struct Closer {
     pub(super) gate: Arc<TestGate>,
@@ -297,23 +346,56 @@ pub(super) struct Closer {
     pub(super) accepted: BTreeSet<String>,
 }
 
+/// The files of a run, with its changes.
+pub(super) trait RunFiles: Send + Sync + 'static {
+    /// Returns the changes between two checkpoints.
+    fn work(&self, from: Option<&Checkpoint>, to: Option<&Checkpoint>) -> Work;
+    fn repository(&self) -> Option<&Repository>;
+    fn gate(&self) -> &TestGate;
+}
+
 /// Runs the goals. If they pass and decide a claim, also runs the trial, the mutants and the goals without the work.
-pub(super) async fn look(
+pub(super) async fn look<Run: RunFiles>(
     goals: Vec<Goal>,
     parallel: bool,
     place: ExecutionContext,
+    tests_from: Option<u32>,
     closer: Option<Closer>,
-    changed: impl FnOnce() -> Work + Send + 'static,
+    run_files: &Arc<Run>,
+    [first, latest]: [Option<Checkpoint>; 2],
 ) -> Look {
     let began = Instant::now();
     let place = Arc::new(place);
-    let checked = match closer {
+    let mut checked = match closer {
         Some(_) => check_for_claim(goals.clone(), parallel, Arc::clone(&place)).await,
         None => check_all(goals.clone(), parallel, Arc::clone(&place)).await,
     };
     let took = began.elapsed();
+    let mut notices = Vec::new();
+    if let Some(filled) = place.room.as_ref().filter(|_| !all_passed(&checked)) {
+        let run = |goals| check_for_claim(goals, parallel, Arc::clone(&place));
+        let declares = {
+            let (jobs, project) = (Arc::clone(run_files), filled.room.project());
+            let (first, latest) = (first.clone(), latest.clone());
+            move || {
+                let before = jobs.work(first.as_ref(), latest.as_ref()).before;
+                jobs.gate().declares_packages(&project, tests_from, &before)
+            }
+        };
+        let left = {
+            let (run_files, room) = (Arc::clone(run_files), Arc::clone(&filled.room));
+            move || {
+                let repository = run_files.repository().ok_or_else(String::new)?;
+                room.left_by_agents(repository).map_err(|error| with_causes(&error))
+            }
+        };
+        let (again, notice) = ignored::with_ignored(checked, filled, left, &goals, run, declares).await;
+        checked = again;
+        notices.extend(notice);
+    }
     let mut look = Look {
         results: results(&checked),
+        notices,
         ..Look::default()
     };
     let passed = all_passed(&checked);
@@ -328,15 +410,16 @@ pub(super) async fn look(
     else {
         return look;
     };
+    let site = Arc::new(Site::of(&gate, &place));
     let found = {
-        let gate = Arc::clone(&gate);
-        blocking(move || gate.changes(from)).await
+        let (gate, site) = (Arc::clone(&gate), Arc::clone(&site));
+        blocking(move || gate.changes_in(&site.project, from)).await
     };
     let (originals, changes) = match found {
         Ok(Some(found)) => found,
         Ok(None) => return look,
         Err(error) => {
-            look.untried(&gate.project, Vec::new(), &error);
+            look.untried(&site.project, Vec::new(), &error);
             return look;
         }
     };
@@ -353,13 +436,18 @@ pub(super) async fn look(
     let Work {
         lines,
         before: mut before_work,
-    } = blocking(|| Ok(changed())).await.unwrap_or_default();
+    } = {
+        let run_files = Arc::clone(run_files);
+        blocking(move || Ok(run_files.work(first.as_ref(), latest.as_ref())))
+            .await
+            .unwrap_or_default()
+    };
     let (originals, failed_before) = (Arc::new(originals), Arc::new(failed_before));
-    let mut in_place = match InPlace::begin(&originals, &gate.project, &gate.record).await {
+    let mut in_place = match InPlace::begin(&originals, &site.project, &site.record).await {
         Ok(in_place) => in_place,
         Err(error) => {
             if tries {
-                look.untried(&gate.project, changes, &error);
+                look.untried(&site.project, changes, &error);
             }
             return look;
         }
@@ -370,14 +458,14 @@ pub(super) async fn look(
         let skipped: Vec<Vec<String>> = report.iter().map(skipped_tests).collect();
         let (tried, mut held) = match changes.is_empty() {
             true => (report, Ok(in_place)),
-            false => with_originals(in_place, goals.clone(), run, &gate.project, &originals).await,
+            false => with_originals(in_place, goals.clone(), run, &site.project, &originals).await,
         };
         let mut alone = None;
         if skips_more(&tried, &before)
             && all_passed(&tried)
             && let Ok(in_place) = held
         {
-            (held, alone) = counted_alone(in_place, goals.clone(), run, &gate, &originals).await;
+            (held, alone) = counted_alone(in_place, goals.clone(), run, &site, &originals).await;
         }
         let of_originals = alone.as_ref().unwrap_or(&tried);
         for ((result, skipped), tried) in look.results.iter_mut().zip(&skipped).zip(of_originals) {
@@ -395,7 +483,7 @@ pub(super) async fn look(
         (report, in_place) = match held {
             Ok(held) => (tried, held),
             Err(error) => {
-                look.broken = error.is_outside_of(&gate.project).then(|| with_causes(&error));
+                look.broken = error.is_outside_of(&site.project).then(|| with_causes(&error));
                 return look;
             }
         };
@@ -403,14 +491,14 @@ pub(super) async fn look(
     let passed = all_passed(&report);
     if passed {
         let run = |goals| check_for_claim(goals, parallel, Arc::clone(&place));
-        let measures = (&*gate.project, &originals);
+        let measures = (&*site.project, &originals);
         let needed = match yardstick::needed(in_place, measures, before_work, accepted, &goals, run).await {
             Ok((held, before, needed)) => {
                 (in_place, before_work) = (held, before);
                 needed
             }
             Err(error) => {
-                look.untried(&gate.project, Vec::new(), &error);
+                look.untried(&site.project, Vec::new(), &error);
                 return look;
             }
         };
@@ -424,7 +512,7 @@ pub(super) async fn look(
                 problem: None,
             });
             if let Err(error) = blocking(move || in_place.end()).await {
-                look.untried(&gate.project, Vec::new(), &error);
+                look.untried(&site.project, Vec::new(), &error);
             }
             return look;
         }
@@ -448,7 +536,7 @@ pub(super) async fn look(
         look.mutants = bitten(
             &mut runs,
             &report,
-            &gate,
+            &site,
             &originals,
             &failed_before,
             lines,
@@ -465,7 +553,7 @@ pub(super) async fn look(
     };
     if let (Ok(()), Some(before)) = (&ended, whole) {
         let tried = without_work::tried(
-            gate.record.clone(),
+            site.record.clone(),
             originals,
             before,
             counted,
@@ -477,7 +565,7 @@ pub(super) async fn look(
     }
     if let Err(error) = ended {
         let why = format!("the agent's files could not be restored: {}", with_causes(&error));
-        match error.is_outside_of(&gate.project) {
+        match error.is_outside_of(&site.project) {
             true => look.broken = Some(why),
             false => look.trial.get_or_insert_default().problem = Some(why.into()),
         }
@@ -494,25 +582,25 @@ fn results(checked: &[CheckedGoal]) -> Vec<GoalResult> {
 async fn bitten(
     runs: &mut AlteredRuns,
     report: &[CheckedGoal],
-    gate: &Arc<TestGate>,
+    site: &Arc<Site>,
     originals: &Arc<Originals>,
     failed_before: &Arc<FailedBefore>,
     mut lines: ChangedLines,
     until: Instant,
 ) -> Vec<TriedMutant> {
     let of_work = {
-        let (gate, originals, before) = (Arc::clone(gate), Arc::clone(originals), Arc::clone(failed_before));
-        blocking(move || Ok(work_tests::find(&originals, &gate.project, &before))).await
+        let (site, originals, before) = (Arc::clone(site), Arc::clone(originals), Arc::clone(failed_before));
+        blocking(move || Ok(work_tests::find(&originals, &site.project, &before))).await
     };
     let mut mutants = work_tests::tried(runs, of_work.unwrap_or_default(), report, until).await;
     let has_verdict = mutants.iter().any(|tried| tried.outcome != MutantOutcome::NoVerdict);
-    let reached = (!has_verdict).then(|| Reached::by(&runs.goals, report, &runs.place.scratch));
-    let (gate, originals) = (Arc::clone(gate), Arc::clone(originals));
+    let reached = (!has_verdict).then(|| Reached::by(&runs.goals, report, &runs.place));
+    let (site, originals) = (Arc::clone(site), Arc::clone(originals));
     let found = blocking(move || {
         let is_test = |path: &String| originals.test_files().any(|test| test == path);
         lines.retain(|(path, _)| has_mutants(path) && (!is_test(path) || path.ends_with(".rs")));
-        let tests = reached.map(|reached| bite::expectations(&originals, &gate.project, &reached));
-        Ok((tests.unwrap_or_default(), bite::work(&gate.project, lines)))
+        let tests = reached.map(|reached| bite::expectations(&originals, &site.project, &reached));
+        Ok((tests.unwrap_or_default(), bite::work(&site.project, lines)))
     });
     let (tests, work) = found.await.unwrap_or_default();
     mutants.extend(bite::bite(runs, tests, EXPECTATIONS, until).await);

@@ -33,6 +33,11 @@ pub(super) enum OffLoopResult {
     },
     /// The changes of the tree since the last look.
     Edits(EditLookResult),
+    /// The results of the goals with the files that `iteration` left.
+    Iteration {
+        iteration: u32,
+        results: Vec<GoalResult>,
+    },
     /// A comment with the lines that it is about.
     Lines(CommentWithLines),
     /// Boxes of the plan that were ticked or cleared while the agent works.

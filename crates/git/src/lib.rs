@@ -14,6 +14,7 @@ pub mod anchor;
 mod attribute_free;
 mod blocking_file;
 mod changes;
+mod checkout;
 mod checkpoint;
 mod commit_counts;
 mod committer_identity;
@@ -80,6 +81,7 @@ use layout::RepositoryLayout;
 use origin::Origin;
 use state::RepositoryState;
 
+pub use checkout::CheckedOut;
 pub use committer_identity::{CommitterIdentity, SigningFormat, commit_signing};
 pub use conflict::marked;
 pub use differ::{Differ, DifferError};

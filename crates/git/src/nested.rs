@@ -81,6 +81,10 @@ impl NestedRepositories {
         self.ever.contains(path)
     }
 
+    pub(super) fn is_any(&self) -> bool {
+        !self.ever.is_empty()
+    }
+
     /// Returns the repository at a path; `None` if its files are not recorded.
     pub(super) fn whole(&self, path: &Path) -> Option<&Repository> {
         let nested = self.by_path.get(path).filter(|nested| !nested.is_large)?;

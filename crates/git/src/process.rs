@@ -99,6 +99,13 @@ impl Git {
         SETTINGS.into_iter().fold(git, Git::setting)
     }
 
+    /// Runs it in another directory.
+    pub(super) fn current_dir(mut self, directory: &Path) -> Git {
+        self.helper = self.helper.current_dir(directory);
+        self.directory = directory.to_owned();
+        self
+    }
+
     /// Overrides the user's configuration; call it before [`Git::args`].
     pub(super) fn setting(mut self, setting: &str) -> Git {
         self.helper = self.helper.args(["-c", setting]);

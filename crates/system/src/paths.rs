@@ -191,6 +191,11 @@ impl ProjectPaths {
         self.state.join("checks")
     }
 
+    /// Returns the directory of the copy in which a run's goals run.
+    pub fn room(&self) -> PathBuf {
+        self.state.join("room")
+    }
+
     /// Returns the record of a work tree that was prepared by the settings in `tree`.
     pub fn tree_record(&self) -> PathBuf {
         self.state.join("tree.json")

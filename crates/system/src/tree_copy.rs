@@ -1,10 +1,10 @@
-//! Copies of a project outside of it: for a run of a sealed goal.
+//! Copies of a project outside of it: for a run of a sealed goal, and for the room in which all other goals run.
 //!
 //! Files are copied and never linked: a write to the copy would change the project. The copies share blocks if the file
 //! system can do so. A copy is locked by its user; an unlocked one was left behind by a ralph that was killed.
 
 use std::{
-    fs::{self, DirBuilder, File, FileTimes, Permissions, TryLockError},
+    fs::{self, DirBuilder, File, FileTimes, FileType, Permissions, TryLockError},
     io,
     os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, symlink},
     path::{Component, Path, PathBuf},
@@ -12,6 +12,7 @@ use std::{
 
 use tempfile::Builder;
 use thiserror::Error;
+use walkdir::{DirEntry, WalkDir};
 
 use crate::files::open_unfollowed;
 
@@ -27,6 +28,8 @@ const CACHE_TAG: &str = "CACHEDIR.TAG";
 /// The directory of npm's packages, and the file that marks one of Python's.
 const PACKAGES: &str = "node_modules";
 const PYTHON_TAG: &str = "pyvenv.cfg";
+/// The directory of what Python compiles.
+const COMPILED_PYTHON: &str = "__pycache__";
 const GIT: &str = ".git";
 const LOCK: &str = "lock";
 
@@ -96,7 +99,8 @@ impl TreeCopy {
     /// # Errors
     /// [`TreeCopyError`] if the project is too large, or the copy cannot be written.
     pub fn fill(&self, project: &Path) -> Result<(), TreeCopyError> {
-        CopyJob::for_project(self).directory(project, &self.tree(), 0)
+        let copies = self.directory.parent();
+        CopyJob::for_project(copies, GitDirectories::Linked).directory(project, &self.tree(), 0)
     }
 
     /// Copies the files of `sealed` over the copy. A file replaces anything at its path, and a directory replaces a
@@ -108,7 +112,7 @@ impl TreeCopy {
         let mut copying = CopyJob {
             excluded: None,
             times: CopiedTimes::Present,
-            ..CopyJob::for_project(self)
+            ..CopyJob::for_project(self.directory.parent(), GitDirectories::Linked)
         };
         copying.directory(sealed, &self.tree(), 0)
     }
@@ -117,6 +121,86 @@ impl TreeCopy {
 impl Drop for TreeCopy {
     fn drop(&mut self) {
         remove(&self.directory, &self.lock);
+    }
+}
+
+/// Copies `project` into the empty directory `to`, without the directory `excluded`. Git's directory becomes an empty one,
+/// on which it can be mounted. Directories that tools can rebuild are left out if they are too large, as are unreadable
+/// files.
+///
+/// # Errors
+/// [`TreeCopyError`] if the project or its installed packages are too large, or the copy cannot be written.
+pub fn copy_project(project: &Path, to: &Path, excluded: &Path) -> Result<(), TreeCopyError> {
+    CopyJob::for_project(Some(excluded), GitDirectories::Mounted).directory(project, to, 0)
+}
+
+/// Replaces what is at `to` by a copy of the file, link or directory at `from`. If there is none, `to` is removed.
+///
+/// # Errors
+/// As [`copy_project`].
+pub fn replace_tree(from: &Path, to: &Path) -> Result<(), TreeCopyError> {
+    clear(to)?;
+    let Ok(metadata) = fs::symlink_metadata(from) else {
+        return Ok(());
+    };
+    if let Some(above) = to.parent() {
+        fs::create_dir_all(above).map_err(at(above))?;
+    }
+    CopyJob::for_project(None, GitDirectories::Mounted).entry(from, to, metadata.file_type(), 0)
+}
+
+/// Whether a copy still has the names, sizes and times of what it is a copy of. Directories that tools can rebuild are
+/// not compared.
+pub fn is_as_copied(from: &Path, copy: &Path) -> bool {
+    let entries = WalkDir::new(from)
+        .sort_by_file_name()
+        .into_iter()
+        .filter_entry(|entry| !is_rebuilt(entry.path()));
+    let copies = WalkDir::new(copy)
+        .sort_by_file_name()
+        .into_iter()
+        .filter_entry(|entry| !is_rebuilt(entry.path()));
+    let mut copies = copies.flatten();
+    let below = |entry: &DirEntry, root: &Path| entry.path().strip_prefix(root).map(Path::to_owned).ok();
+    for entry in entries.flatten() {
+        let Some(found) = copies.next() else { return false };
+        let is_same_path = below(&entry, from) == below(&found, copy);
+        let (Ok(one), Ok(other)) = (entry.metadata(), found.metadata()) else {
+            return false;
+        };
+        let is_same = one.file_type() == other.file_type()
+            && (!one.is_file() || one.len() == other.len() && one.modified().ok() == other.modified().ok())
+            && (!one.is_symlink() || fs::read_link(entry.path()).ok() == fs::read_link(found.path()).ok());
+        if !is_same_path || !is_same {
+            return false;
+        }
+    }
+    copies.next().is_none()
+}
+
+/// Whether tools make the directory anew if it is not there.
+fn is_rebuilt(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == COMPILED_PYTHON) || path.join(CACHE_TAG).exists()
+}
+
+/// Whether a directory holds installed packages.
+pub fn has_packages(directory: &Path) -> bool {
+    directory.file_name().is_some_and(|name| name == PACKAGES) || directory.join(PYTHON_TAG).exists()
+}
+
+/// Removes a directory with everything in it, also what is read-only.
+///
+/// # Errors
+/// [`TreeCopyError::File`] if something of it stays.
+pub fn remove_tree(directory: &Path) -> Result<(), TreeCopyError> {
+    if fs::remove_dir_all(directory).is_err() {
+        // Some tools make directories read-only, as Go does for modules.
+        make_writable(directory, 0);
+        _ = fs::remove_dir_all(directory); // checked below
+    }
+    match fs::symlink_metadata(directory) {
+        Err(_) => Ok(()),
+        Ok(_) => Err(at(directory)(io::ErrorKind::DirectoryNotEmpty.into())),
     }
 }
 
@@ -140,6 +224,7 @@ pub fn copy_files(from: &Path, to: &Path, files: &[PathBuf]) -> Result<CopiedFil
         },
         excluded: None,
         times: CopiedTimes::Kept,
+        git: GitDirectories::Linked,
     };
     let mut copied = CopiedFiles::default();
     for file in files {
@@ -223,12 +308,7 @@ pub fn sweep(copies: &Path) -> usize {
 
 /// Removes a copy, and then its lock file. If that fails, the next sweep tries again.
 fn remove(directory: &Path, lock: &Path) {
-    if fs::remove_dir_all(directory).is_err() {
-        // Some tools make directories read-only, as Go does for modules.
-        make_writable(directory, 0);
-        _ = fs::remove_dir_all(directory); // checked below
-    }
-    if fs::symlink_metadata(directory).is_err() {
+    if remove_tree(directory).is_ok() {
         _ = fs::remove_file(lock); // tried again by the next sweep
     }
 }
@@ -270,23 +350,34 @@ enum CopiedTimes {
     Present,
 }
 
+/// What a copy has in the place of git's directories, and of installed packages that are too large.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum GitDirectories {
+    /// Links to them.
+    Linked,
+    /// Empty directories. Such a copy has the project's own path, from where no link could lead to the project.
+    Mounted,
+}
+
 #[derive(Debug)]
 struct CopyJob {
     left: RemainingRoom,
     /// A directory that is not copied.
     excluded: Option<PathBuf>,
     times: CopiedTimes,
+    git: GitDirectories,
 }
 
 impl CopyJob {
-    fn for_project(copy: &TreeCopy) -> Self {
+    fn for_project(excluded: Option<&Path>, git: GitDirectories) -> Self {
         CopyJob {
             left: RemainingRoom {
                 files: FILES,
                 bytes: BYTES,
             },
-            excluded: copy.directory.parent().map(Path::to_owned),
+            excluded: excluded.map(Path::to_owned),
             times: CopiedTimes::Kept,
+            git,
         }
     }
 
@@ -305,18 +396,7 @@ impl CopyJob {
             let entry = entry.map_err(at(from))?;
             let (source, target) = (entry.path(), to.join(entry.file_name()));
             let Ok(kind) = entry.file_type() else { continue };
-            let copied = if is_project && entry.file_name() == GIT {
-                link(&source, &target)
-            } else if kind.is_dir() {
-                self.inner(&source, &target, depth)
-            } else if kind.is_symlink() {
-                let leads_to = fs::read_link(&source).map_err(at(&source));
-                leads_to.and_then(|leads_to| link(&leads_to, &target))
-            } else if kind.is_file() {
-                self.file(&source, &target)
-            } else {
-                continue;
-            };
+            let copied = self.entry(&source, &target, kind, depth);
             match copied {
                 Err(TreeCopyError::File { source: why, path })
                     if is_project && path.starts_with(from) && is_gone_or_denied(&why) => {}
@@ -326,15 +406,34 @@ impl CopyJob {
         Ok(())
     }
 
+    /// Copies what is at `source`, which is of this kind.
+    fn entry(&mut self, source: &Path, target: &Path, kind: FileType, depth: usize) -> Result<(), TreeCopyError> {
+        let is_git = self.times == CopiedTimes::Kept && source.file_name().is_some_and(|name| name == GIT);
+        if is_git && self.git == GitDirectories::Linked {
+            link(source, target)
+        } else if is_git && kind.is_dir() {
+            fs::create_dir(target).map_err(at(target))
+        } else if kind.is_dir() {
+            self.inner(source, target, depth)
+        } else if kind.is_symlink() {
+            link(&fs::read_link(source).map_err(at(source))?, target)
+        } else if kind.is_file() {
+            self.file(source, target)
+        } else {
+            Ok(())
+        }
+    }
+
     fn inner(&mut self, from: &Path, to: &Path, depth: usize) -> Result<(), TreeCopyError> {
         if self.excluded.as_deref() == Some(from) {
             return Ok(());
         }
         if self.times == CopiedTimes::Kept {
-            let is_installed = from.file_name().is_some_and(|name| name == PACKAGES) || from.join(PYTHON_TAG).exists();
+            let is_installed = has_packages(from);
             let is_cache = is_installed || from.join(CACHE_TAG).exists();
             if is_cache && !fits(from, &mut CACHE_BYTES.clone(), 0) {
                 return match is_installed {
+                    true if self.git == GitDirectories::Mounted => Err(TreeCopyError::TooLarge),
                     true => link(from, to),
                     false => Ok(()),
                 };
@@ -345,7 +444,15 @@ impl CopyJob {
             clear(to)?;
             DirBuilder::new().mode(0o700).create(to).map_err(at(to))?;
         }
-        self.directory(from, to, depth + 1)
+        self.directory(from, to, depth + 1)?;
+        if self.git == GitDirectories::Mounted
+            && let Ok(metadata) = fs::metadata(from)
+        {
+            // The copy is at the place of the project, so programs may look at it. Others cannot reach it.
+            let mode = metadata.mode() & 0o777 | 0o700;
+            fs::set_permissions(to, Permissions::from_mode(mode)).map_err(at(to))?;
+        }
+        Ok(())
     }
 
     fn file(&mut self, from: &Path, to: &Path) -> Result<(), TreeCopyError> {
@@ -386,6 +493,20 @@ fn clear(path: &Path) -> Result<(), TreeCopyError> {
         Err(_) => Ok(()),
     };
     removed.map_err(at(path))
+}
+
+/// Whether the files of a project have no more than `bytes`, without those of git.
+pub fn is_within(project: &Path, bytes: u64) -> bool {
+    let git = project.join(GIT);
+    let entries = WalkDir::new(project)
+        .into_iter()
+        .filter_entry(move |entry| entry.path() != git);
+    let mut left = Some(bytes);
+    for metadata in entries.flatten().filter_map(|entry| entry.metadata().ok()) {
+        let size = if metadata.is_file() { metadata.len() } else { 0 };
+        left = left.and_then(|left| left.checked_sub(size));
+    }
+    left.is_some()
 }
 
 /// Whether the files of a directory have no more than `left` bytes. Reduces `left` by their size.

@@ -133,6 +133,11 @@ pub fn missing_in_words(missing: &Missing) -> String {
     }
 }
 
+/// Since when a goal fails that passed before.
+pub fn broken_in_words(by: u32) -> String {
+    format!("broken since iteration {by}")
+}
+
 /// The result of a goal: `tests passed in 26s`, `coverage failed in 3.0s: 71 is below 80`.
 pub fn goal_in_words(result: &GoalResult) -> String {
     let GoalResult { name, score, why, .. } = result;

@@ -48,7 +48,8 @@ pub use batch::{
 };
 pub use channel::agent_with_channel;
 pub use claim::{
-    claim_in_words, confidence_in_words, goal_failure_in_words, goal_in_words, missing_in_words, status_in_words,
+    broken_in_words, claim_in_words, confidence_in_words, goal_failure_in_words, goal_in_words, missing_in_words,
+    status_in_words,
 };
 pub use comment::{
     comment_author_in_words, comment_state_in_words, comment_written_in_words, comments_in_prompt,

@@ -355,7 +355,18 @@ fn gate_line(event: &GateEvent) -> Option<EventLine> {
         }
         GateEvent::EditsChecked {
             results, news, live, ..
-        } => edits_checked(results, news, *live),
+        } => edits_checked("after edits", results, news, *live),
+        GateEvent::IterationChecked {
+            iteration,
+            results,
+            news,
+            live,
+        } => edits_checked(
+            &format!("with the files of iteration {iteration}"),
+            results,
+            news,
+            *live,
+        ),
     }
 }
 
@@ -478,7 +489,7 @@ fn lines_unread(unread: &UnreadLines) -> Option<EventLine> {
     }
 }
 
-fn edits_checked(results: &[GoalResult], news: &[String], live: bool) -> Option<EventLine> {
+fn edits_checked(when: &str, results: &[GoalResult], news: &[String], live: bool) -> Option<EventLine> {
     let told: Vec<&GoalResult> = results.iter().filter(|result| news.contains(&result.name)).collect();
     let tone = match told.iter().all(|result| result.passed) {
         true => Tone::Good,
@@ -489,7 +500,7 @@ fn edits_checked(results: &[GoalResult], news: &[String], live: bool) -> Option<
         return None;
     }
     let how = if live { " (the agent is told)" } else { "" };
-    line(tone, format!("after edits: {}{how}", goals.join(", ")))
+    line(tone, format!("{when}: {}{how}", goals.join(", ")))
 }
 
 /// The line for a call of one of ralph's tools by the agent.

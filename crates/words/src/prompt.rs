@@ -76,6 +76,11 @@ pub fn feedback(feedback: &Feedback, goals: &[Goal]) -> String {
             let failed: Vec<String> = failed.iter().map(|reason| missing(reason, goals)).collect();
             format!("After the last edits of that session: {}", failed.join("; "))
         }
+        Feedback::Broken { by, failed } => format!(
+            "A goal that passed before fails since iteration {by}: {}. Mend it before anything else, or say why it has to \
+             fail for now",
+            missing(failed, goals)
+        ),
         Feedback::CommentsOpen { open } => {
             let open: Vec<String> = open.iter().map(|reason| missing(reason, goals)).collect();
             format!("The user's comments on lines are missing work: {}", open.join("; "))

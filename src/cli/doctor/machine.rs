@@ -16,7 +16,9 @@ use ralph_system::{
         watch,
     },
     paths::ProjectPaths,
-    proc::{ChildEnd, ConfinementLevel, Ladder, Launch, OutputSink, Size, Stdin, StdoutMode, StopSignal, Supervisor},
+    proc::{
+        ChildEnd, ConfinementLevel, Ladder, Launch, Mount, OutputSink, Size, Stdin, StdoutMode, StopSignal, Supervisor,
+    },
 };
 use ralph_text::{console, with_causes};
 use ralph_words::{counted, exceeded_in_words, exit_in_words, lacking_in_words, size_in_words};
@@ -46,6 +48,7 @@ pub(super) fn findings(
         findings.push(finding);
     };
     add(guard(&place.paths, supervisor));
+    add(room(place, supervisor));
     add(sandbox(
         config.sandbox.mode,
         Supervisor::confinement_level(),
@@ -86,6 +89,32 @@ fn guard(paths: &ProjectPaths, supervisor: &Supervisor) -> DoctorFinding {
     match ran {
         Ok(()) => DoctorFinding::new(NAME, FindingState::Good, "process supervision works"),
         Err(why) => broken(why),
+    }
+}
+
+/// Whether goals can run in a copy of the project that they find at its path.
+fn room(place: &ProjectPlace, supervisor: &Supervisor) -> DoctorFinding {
+    const NAME: &str = "room";
+    // Another directory at the same path, as far as the system knows.
+    let here = Mount {
+        directory: place.project.clone(),
+        at: place.project.clone(),
+    };
+    match run_guarded(&place.paths, &supervisor.mounting(vec![here])) {
+        Ok(()) => DoctorFinding::new(
+            NAME,
+            FindingState::Good,
+            "goals run in a copy of the project that no agent has been in",
+        ),
+        Err(why) => DoctorFinding::new(
+            NAME,
+            FindingState::Weak,
+            format!("goals run in the project's directory, where agents work: {why}"),
+        )
+        .todo(
+            "Ubuntu: `sysctl kernel.apparmor_restrict_unprivileged_userns=0`; a container: `--cap-add SYS_ADMIN`; \
+             elsewhere: `sysctl user.max_user_namespaces` above 0",
+        ),
     }
 }
 

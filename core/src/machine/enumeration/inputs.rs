@@ -233,6 +233,7 @@ fn checked(passed: bool) -> GoalResult {
 
 pub(super) fn verified(iteration: u32, passed: bool) -> Input {
     let verification = Verification {
+        notices: Vec::new(),
         results: vec![checked(passed)],
         trial: None,
         broken: None,
@@ -419,6 +420,10 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
             iteration,
             results: vec![checked(false)],
         },
+        Input::IterationChecked {
+            iteration,
+            results: vec![checked(false)],
+        },
         Input::BoxesToggled {
             iteration,
             toggled: vec![1],
@@ -537,6 +542,7 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
             Input::AgentCalled { .. }
             | Input::AgentAsked { .. }
             | Input::EditsChecked { .. }
+            | Input::IterationChecked { .. }
             | Input::AnswerFetched { .. }
             | Input::BoxesToggled { .. } => false,
             // Background tasks have their own tests: they only interact with the end of the run.

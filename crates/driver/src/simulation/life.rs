@@ -118,7 +118,7 @@ pub(super) fn settings(world: &World, dice: &mut Dice) -> Settings {
             ..BreakerLimits::default()
         },
         goals: if dice.roll(4) > 0 { vec![goal] } else { Vec::new() },
-        goals_when: [GoalsWhen::Claim, GoalsWhen::Iteration][dice.index(2)],
+        goals_when: [GoalsWhen::Claim, GoalsWhen::Background, GoalsWhen::Iteration][dice.index(3)],
         ..Settings::default()
     }
 }

@@ -119,12 +119,12 @@ pub(super) struct Reached {
     words: Vec<String>,
     /// The ends of the goals' outputs.
     tails: Vec<String>,
-    /// The directory of Python files that goals compiled, by the path of their source.
+    /// The directory of the project's Python files that goals compiled.
     compiled: PathBuf,
 }
 
 impl Reached {
-    pub(super) fn by(goals: &[Goal], checked: &[CheckedGoal], scratch: &Path) -> Self {
+    pub(super) fn by(goals: &[Goal], checked: &[CheckedGoal], place: &ExecutionContext) -> Self {
         let reports = checked.iter().filter_map(|checked| checked.report.as_ref());
         let name = |id: &String| {
             let end = id.rsplit([':', '.', ' ', '/']).next().unwrap_or(id);
@@ -141,24 +141,23 @@ impl Reached {
             odd_names,
             words: words.collect(),
             tails: checked.iter().map(|checked| checked.output.clone()).collect(),
-            compiled: compiled_python(scratch),
+            compiled: compiled_python(&place.scratch).join(place.project.strip_prefix("/").unwrap_or(&place.project)),
         }
     }
 
     /// Whether the tests of a file run: a command names it or a directory of it, it was printed, or Python compiled it.
-    fn has_file(&self, project: &Path, path: &str) -> bool {
+    fn has_file(&self, path: &str) -> bool {
         let mut paths = Path::new(path).ancestors().filter_map(Path::to_str);
         let is_named = paths.any(|path| !path.is_empty() && self.words.iter().any(|word| word == path));
-        is_named || self.tails.iter().any(|tail| contains_word(tail, path)) || self.has_compiled(project, path)
+        is_named || self.tails.iter().any(|tail| contains_word(tail, path)) || self.has_compiled(path)
     }
 
-    fn has_compiled(&self, project: &Path, path: &str) -> bool {
-        let source = project.join(path);
+    fn has_compiled(&self, path: &str) -> bool {
+        let source = Path::new(path);
         let (Some(stem), Some(parent)) = (source.file_stem().and_then(|stem| stem.to_str()), source.parent()) else {
             return false;
         };
-        let below = parent.strip_prefix("/").unwrap_or(parent);
-        let Ok(entries) = std::fs::read_dir(self.compiled.join(below)) else {
+        let Ok(entries) = std::fs::read_dir(self.compiled.join(parent)) else {
             return false;
         };
         let starts = format!("{stem}.");
@@ -187,7 +186,7 @@ pub(super) fn expectations(originals: &Originals, project: &Path, reached: &Reac
     let all = known.chain(new.iter().map(|path| (true, path.as_str())));
     let mut files: Vec<(bool, bool, &str)> = all
         .filter(|(_, path)| has_mutants(path))
-        .map(|(is_new, path)| (!reached.has_file(project, path), is_new, path))
+        .map(|(is_new, path)| (!reached.has_file(path), is_new, path))
         .collect();
     files.sort_unstable();
     let mut ranked = Vec::new();
@@ -275,10 +274,20 @@ mod tests {
         let new = project.join("tests/new/test_c.py");
         std::fs::create_dir_all(new.parent().unwrap()).unwrap();
         std::fs::write(&new, "from x import f\n\n\ndef test_new():\n    assert f() == 3\n").unwrap();
+        let place = |scratch: &Path| {
+            ExecutionContext::new(
+                project.clone(),
+                String::new(),
+                scratch.to_owned(),
+                Vec::new(),
+                no_runners(),
+                Supervisor::default(),
+            )
+        };
         let last = expectations(
             &originals,
             &project,
-            &Reached::by(&[goal("pytest -q")], &[], dir.path()),
+            &Reached::by(&[goal("pytest -q")], &[], &place(dir.path())),
         );
         assert_eq!(last.last().unwrap().mutation.mutant.path, "tests/new/test_c.py");
         let first = |reached: &Reached| {
@@ -288,7 +297,7 @@ mod tests {
                 .path
                 .clone()
         };
-        let by = |command: &str| Reached::by(&[goal(command)], &[], &dir.path().join("scratch"));
+        let by = |command: &str| Reached::by(&[goal(command)], &[], &place(&dir.path().join("scratch")));
         assert_eq!(first(&by("pytest -q")), "tests/old/test_a.py");
         assert_eq!(first(&by("pytest -q tests/unit/")), "tests/unit/test_b.py");
         let printed = Reached {

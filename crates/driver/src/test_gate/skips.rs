@@ -13,7 +13,7 @@ use ralph_gate::guard::{GuardError, Originals};
 
 use super::{
     super::goals::CheckedGoal,
-    TestGate,
+    Site,
     in_place::{InPlace, blocking},
 };
 
@@ -62,11 +62,11 @@ pub(super) async fn counted_alone<Running: Future<Output = Vec<CheckedGoal>>>(
     in_place: InPlace,
     goals: Vec<Goal>,
     run: impl Fn(Vec<Goal>) -> Running,
-    gate: &TestGate,
+    site: &Site,
     originals: &Arc<Originals>,
 ) -> (Result<InPlace, GuardError>, Option<Vec<CheckedGoal>>) {
     let taken_out = {
-        let (project, originals) = (gate.project.clone(), Arc::clone(originals));
+        let (project, originals) = (site.project.clone(), Arc::clone(originals));
         blocking(move || in_place.without_new_tests(&originals, &project)).await
     };
     let in_place = match taken_out {
@@ -76,7 +76,7 @@ pub(super) async fn counted_alone<Running: Future<Output = Vec<CheckedGoal>>>(
     };
     let alone = run(goals).await;
     let held = match blocking(move || in_place.end()).await {
-        Ok(()) => InPlace::begin(originals, &gate.project, &gate.record).await,
+        Ok(()) => InPlace::begin(originals, &site.project, &site.record).await,
         Err(error) => Err(error),
     };
     (held, Some(alone))

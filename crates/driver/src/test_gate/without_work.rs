@@ -87,7 +87,7 @@ pub(super) async fn tried(
     place: Arc<ExecutionContext>,
 ) -> Result<Option<TriedMutant>, GuardError> {
     let begun = {
-        let (project, record) = (place.project.clone(), record.clone());
+        let (project, record) = (place.files(), record.clone());
         blocking(move || {
             let files = originals.without_work(&project, before)?;
             let Some((first, _)) = files.first() else {
@@ -109,7 +109,7 @@ pub(super) async fn tried(
         Ok(None) => return Ok(None),
         Err(error) => {
             debug!(error = with_causes(&error), "the work could not be taken out");
-            let recovered = blocking(move || OpenTrial::recover(&record, &place.project));
+            let recovered = blocking(move || OpenTrial::recover(&record, &place.files()));
             return recovered.await.map(|_| None);
         }
     };

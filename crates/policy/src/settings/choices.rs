@@ -52,6 +52,7 @@ impl NamedChoice for Proof {
 
 impl NamedChoice for GoalsWhen {
     const CHOICES: &'static [(&'static str, Self)] = &[
+        ("background", GoalsWhen::Background),
         ("claim", GoalsWhen::Claim),
         ("iteration", GoalsWhen::Iteration),
         ("both", GoalsWhen::Iteration),

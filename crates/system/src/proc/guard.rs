@@ -44,6 +44,8 @@ use super::{
 
 /// The guard's exit code if it could not start the program. ralph reads the report and ignores this code.
 const NOT_STARTED: u8 = 125;
+/// The steps by which a tree that yields to others is nicer than ralph.
+const LOW: i32 = 10;
 /// Most refused calls that are reported.
 const MOST_REFUSED: usize = 50;
 
@@ -122,6 +124,15 @@ fn guarded(spec: &GuardSpec, files: &ChildFiles, mut watch: GuardEvents) -> (Gua
             exceeded: None,
         };
         return (report, ralph_gone);
+    }
+    if let Err(error) = system::mount(&spec.mounts) {
+        return (
+            not_started(format!("its directories cannot be mounted: {error}"), false),
+            false,
+        );
+    }
+    if spec.is_low {
+        _ = rustix::process::nice(LOW); // without it, the tree only has more of the machine
     }
     let input = held_input(spec, files);
     match program::start(spec, reporting(spec)) {

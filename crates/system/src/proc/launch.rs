@@ -103,6 +103,14 @@ pub struct Confinement {
     pub variables: Vec<(String, Option<String>)>,
 }
 
+/// A directory that a child tree finds at another path as well. Only that tree and what it starts see it there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mount {
+    pub directory: PathBuf,
+    /// An existing directory.
+    pub at: PathBuf,
+}
+
 /// The connections that a program, and everything that it starts, may make and accept.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Network {

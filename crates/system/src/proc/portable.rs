@@ -24,7 +24,7 @@ use nix::{
 };
 
 use super::{
-    Confinement, ConfinementLevel, OnRefused, StopSpeed,
+    Confinement, ConfinementLevel, Mount, OnRefused, StopSpeed,
     helper::{Helper, Helpers},
     process::Process,
     signals::{GuardEvent, INPUT_ENDED, SIGNALS, STOP_GRACEFULLY, STOP_IMMEDIATELY},
@@ -94,6 +94,14 @@ pub(super) fn start_confined<T: Send>(
     start: impl FnOnce() -> T + Send,
 ) -> io::Result<T> {
     confined(confinement, start)
+}
+
+/// Refuses to mount anything.
+pub(super) fn mount(mounts: &[Mount]) -> io::Result<()> {
+    match mounts.is_empty() {
+        true => Ok(()),
+        false => Err(io::Error::other("directories are mounted on Linux alone")),
+    }
 }
 
 /// Checks that no confinement is required.

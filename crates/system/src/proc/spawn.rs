@@ -20,7 +20,7 @@ use portable_pty::{CommandBuilder, MasterPty, SlavePty, native_pty_system};
 use thiserror::Error;
 
 use super::{
-    Confinement, Launch, OnLeftRunning, OnRefused, OutputSink, RUN_ID_VAR, Stdin, StdoutMode, TreeLimits,
+    Confinement, Launch, Mount, OnLeftRunning, OnRefused, OutputSink, RUN_ID_VAR, Stdin, StdoutMode, TreeLimits,
     child::{Child, ChildState, ChildTerminal, pty_size},
     guard_waiter::GuardWaiter,
     launch::REPOSITORY_VARS,
@@ -94,6 +94,8 @@ pub(super) struct ChildLimits<'a> {
     /// Memory that each of its processes can allocate.
     pub(super) memory_bytes: Option<u64>,
     pub(super) tree_limits: TreeLimits,
+    pub(super) mounts: &'a [Mount],
+    pub(super) is_low: bool,
 }
 
 /// Starts `launch` as child tree `number` of this process.
@@ -274,6 +276,8 @@ fn write_files(launch: &Launch, limits: &ChildLimits<'_>, files: &ChildFiles) ->
         ladder: launch.ladder,
         memory_bytes: limits.memory_bytes,
         tree_limits: limits.tree_limits.clone(),
+        mounts: limits.mounts.to_vec(),
+        is_low: limits.is_low,
         confinement: limits.confinement.cloned().map(|mut confinement| {
             // A program may open its own standard streams by name.
             let streams = [

@@ -10,7 +10,7 @@ use ralph_core::event::{ExceededCeiling, Exit};
 use ralph_core::json::ReadJson;
 use serde::{Deserialize, Serialize};
 
-use super::{Confinement, Ladder, LeftProcess, Stdin, TreeLimits};
+use super::{Confinement, Ladder, LeftProcess, Mount, Stdin, TreeLimits};
 
 /// The guard's orders. They hold no environment: that is inherited, and may hold keys that belong in no file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +29,10 @@ pub(super) struct GuardSpec {
     pub refusals: Option<PathBuf>,
     pub ladder: Ladder,
     pub confinement: Option<Confinement>,
+    /// Directories that the tree finds elsewhere, mounted in this order.
+    pub mounts: Vec<Mount>,
+    /// Whether the tree yields to other programs.
+    pub is_low: bool,
     /// Memory that each process can allocate.
     pub memory_bytes: Option<u64>,
     /// Limits of the whole tree.

@@ -15,7 +15,7 @@ use std::{
 use nix::unistd::getpid;
 
 use super::{
-    Confinement, ConfinementLevel, Launch, LeftProcess, OnLeftRunning, OnRefused, OutputSink, TreeLimits,
+    Confinement, ConfinementLevel, Launch, LeftProcess, Mount, OnLeftRunning, OnRefused, OutputSink, TreeLimits,
     child::Child,
     detached::{DetachedLoop, UnattendedStart},
     helper::{Helper, Helpers, LockedFile},
@@ -54,6 +54,10 @@ pub struct Supervisor {
     memory_bytes: Option<u64>,
     /// Limits of each child tree.
     tree_limits: TreeLimits,
+    /// Directories that child trees find elsewhere.
+    mounts: Arc<[Mount]>,
+    /// Whether child trees yield to other programs.
+    is_low: bool,
     /// The guard executable for launches that name none; `None` for the running executable.
     guard: Option<PathBuf>,
 }
@@ -71,6 +75,8 @@ impl Default for Supervisor {
             on_left_running: None,
             memory_bytes: None,
             tree_limits: TreeLimits::default(),
+            mounts: Arc::default(),
+            is_low: false,
             guard: None,
         }
     }
@@ -89,6 +95,8 @@ impl Supervisor {
             on_left_running: None,
             memory_bytes: None,
             tree_limits: TreeLimits::default(),
+            mounts: Arc::default(),
+            is_low: false,
             guard: None,
         }
     }
@@ -109,6 +117,8 @@ impl Supervisor {
             on_left_running: self.on_left_running.as_ref(),
             memory_bytes: self.memory_bytes,
             tree_limits: self.tree_limits.clone(),
+            mounts: &self.mounts,
+            is_low: self.is_low,
         };
         let guard = launch.guard.clone().or_else(|| self.guard.clone());
         spawn::spawn(&self.children, number, Launch { guard, ..launch }, limits, output)
@@ -128,6 +138,25 @@ impl Supervisor {
     pub fn limiting_trees(&self, tree_limits: TreeLimits) -> Supervisor {
         Supervisor {
             tree_limits,
+            ..self.clone()
+        }
+    }
+
+    /// Returns a supervisor whose child trees find directories at other paths, mounted in this order. A tree is not
+    /// started where the system does not allow that.
+    #[must_use]
+    pub fn mounting(&self, mounts: Vec<Mount>) -> Supervisor {
+        Supervisor {
+            mounts: mounts.into(),
+            ..self.clone()
+        }
+    }
+
+    /// Returns a supervisor whose child trees have a low priority.
+    #[must_use]
+    pub fn yielding(&self) -> Supervisor {
+        Supervisor {
+            is_low: true,
             ..self.clone()
         }
     }

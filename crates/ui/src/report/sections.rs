@@ -9,8 +9,8 @@ use ralph_core::{
 };
 use ralph_text::one_line;
 use ralph_words::{
-    all_changes_in_words, background_end_in_words, background_state_in_words, background_went_well, claim_in_words,
-    command_in_words, commit_in_words, confidence_in_words, counted, findings_in_words, goal_in_words,
+    all_changes_in_words, background_end_in_words, background_state_in_words, background_went_well, broken_in_words,
+    claim_in_words, command_in_words, commit_in_words, confidence_in_words, counted, findings_in_words, goal_in_words,
     guarded_change_in_words, missing_in_words, mutant_in_words, mutants_in_words, outcome_in_words, place_of_decision,
     review_in_words, run_in_words, sealed_output_in_words, short_duration, status_in_words, task_at_limit_in_words,
     task_in_words, tests_in_words, tree_in_words, trial_result_in_words, usage_in_words, wait_cause_in_words,
@@ -233,9 +233,11 @@ fn goals(report: &RunReport) -> Vec<SectionItem> {
                     0 => "at the start".to_owned(),
                     number => format!("after iteration {number}"),
                 };
+                let since = goal.broken_by.map(|by| format!(", {}", broken_in_words(by)));
+                let text = format!("{}, {when}{}", goal_in_words(result), since.unwrap_or_default());
                 SectionItem {
                     passed: Some(result.passed),
-                    ..SectionItem::with(format!("{}, {when}", goal_in_words(result)), tail(result))
+                    ..SectionItem::with(text, tail(result))
                 }
             }
         }

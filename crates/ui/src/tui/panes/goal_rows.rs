@@ -5,7 +5,7 @@ use ralph_core::{
     run::{GoalState, RunView},
 };
 use ralph_text::one_line;
-use ralph_words::{goal_failure_in_words, noticed_mutants, short_duration, without_work};
+use ralph_words::{broken_in_words, goal_failure_in_words, noticed_mutants, short_duration, without_work};
 use ratatui::layout::Rect;
 
 use crate::tui::{model::Model, pen::Pen, theme::TextRole};
@@ -25,8 +25,15 @@ pub(super) fn draw(model: &Model, part: Rect, pen: &mut Pen<'_>) {
         let (text, role) = match &goal.state {
             GoalState::Unknown => ("not checked yet".to_owned(), TextRole::Dim),
             GoalState::Running => ("being checked".to_owned(), TextRole::Wait),
-            GoalState::Checked { result } if result.passed => (verdict(result, &model.run), TextRole::Dim),
-            GoalState::Checked { result } => (failure(result), TextRole::Bad),
+            GoalState::Checked { result } if result.passed => {
+                let of = goal.passed_with.filter(|iteration| *iteration > 0);
+                let of = of.map(|iteration| format!(" · iteration {iteration}"));
+                (verdict(result, &model.run) + &of.unwrap_or_default(), TextRole::Dim)
+            }
+            GoalState::Checked { result } => {
+                let since = goal.broken_by.map(|by| format!(" · {}", broken_in_words(by)));
+                (failure(result) + &since.unwrap_or_default(), TextRole::Bad)
+            }
         };
         pen.role(x, y, part.right(), &one_line(&text), role);
     }

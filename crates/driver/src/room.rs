@@ -1,0 +1,452 @@
+//! The room: a copy of the project, made before the first agent of a run, in which goals run.
+//!
+//! No agent has been in it: it lies in ralph's state, and before goals run it gets the files of a checkpoint and nothing
+//! else of what agents leave. Goals find it at the project's own path, by a mount that only they see, because installed
+//! packages and what tools have built name that path. So no file of the user's is replaced for a measurement, and goals
+//! may run while an agent works.
+
+use std::{
+    collections::BTreeSet,
+    fs, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use parking_lot::{Mutex, MutexGuard};
+use ralph_core::event::{Checkpoint, GoalResult, Notice, RunId, TestCounts};
+use ralph_git::{CheckedOut, GitError, Repository};
+use ralph_system::{
+    files::read_bytes,
+    os::disk::free_bytes,
+    paths::{ProjectPaths, create_private_dir, replace_file},
+    proc::{ChildEnd, Ladder, Launch, Mount, Size, Stdin, StdoutMode, StopSignal, Supervisor, collector},
+    tree_copy::{copy_project, has_packages, is_as_copied, is_within, remove_tree, replace_tree},
+};
+use ralph_text::with_causes;
+use ralph_words::size_in_words;
+
+const GIT: &str = ".git";
+const GRACE: Duration = Duration::from_secs(2);
+/// Most bytes of the record of a room.
+const RECORD_CAP_BYTES: u64 = 64 << 20;
+
+/// What a later process needs to know of a room: the run that it is of, and the files that were neither in the first
+/// checkpoint nor ignored, as those that are too large.
+type RoomRecord = (String, BTreeSet<PathBuf>);
+
+/// The room of a run.
+#[derive(Debug)]
+pub(super) struct Room {
+    directory: PathBuf,
+    /// The root of the repository, and the project below it.
+    root: PathBuf,
+    project: PathBuf,
+    others: BTreeSet<PathBuf>,
+    content: Mutex<RoomContent>,
+}
+
+/// What is in a room at the moment.
+#[derive(Debug, Default)]
+struct RoomContent {
+    /// The number of times that it was filled.
+    fills: u64,
+    /// Ignored files of the project's, in the place of those that are aside.
+    brought: Vec<IgnoredEntry>,
+}
+
+/// A room with the files of a checkpoint, until it is filled again.
+#[derive(Debug, Clone)]
+pub(super) struct FilledRoom {
+    pub(super) room: Arc<Room>,
+    fill: u64,
+}
+
+/// A file or directory that git ignores.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct IgnoredEntry {
+    /// Below the root.
+    pub(super) path: PathBuf,
+    /// Whether it holds installed packages.
+    pub(super) is_installed: bool,
+}
+
+/// The room of a run, if it has one.
+#[derive(Debug)]
+pub(super) struct RunRoom(Mutex<RoomState>);
+
+#[derive(Debug, Clone)]
+enum RoomState {
+    NotMade,
+    Made(Arc<Room>),
+    /// It could not be made, or lacks something that goals need.
+    GivenUp,
+}
+
+impl RunRoom {
+    /// Finds the room that an earlier process has made for this run.
+    pub(super) fn resuming(paths: &ProjectPaths, run: &RunId, repository: Option<&Repository>) -> RunRoom {
+        let room = repository.and_then(|repository| Room::of_run(paths, run, repository));
+        RunRoom(Mutex::new(
+            room.map_or(RoomState::NotMade, |room| RoomState::Made(Arc::new(room))),
+        ))
+    }
+
+    /// Makes the room before the first agent works. Returns a notice if that is not possible.
+    pub(super) fn make(&self, make: impl FnOnce() -> Result<Room, String>) -> Option<Notice> {
+        let mut state = self.0.lock();
+        if !matches!(*state, RoomState::NotMade) {
+            return None;
+        }
+        match make() {
+            Ok(room) => {
+                *state = RoomState::Made(Arc::new(room));
+                None
+            }
+            Err(why) => {
+                *state = RoomState::GivenUp;
+                Some(in_place(&why))
+            }
+        }
+    }
+
+    /// Returns the room with the files of a checkpoint; `None` if there is no room. Without a checkpoint it has to be as it
+    /// was made, before the `first` iteration.
+    ///
+    /// # Errors
+    /// A notice if the room does not have the files.
+    pub(super) fn filled(
+        &self,
+        repository: Option<&Repository>,
+        checkpoint: Option<&Checkpoint>,
+        is_new: bool,
+    ) -> Result<Option<FilledRoom>, Notice> {
+        let (RoomState::Made(room), Some(repository)) = (self.0.lock().clone(), repository) else {
+            return Ok(None);
+        };
+        let fill = match checkpoint {
+            Some(checkpoint) => room.fill(repository, checkpoint).map_err(|why| in_place(&why))?,
+            None if is_new => 0,
+            None => return Err(in_place("there is no checkpoint of the files")),
+        };
+        Ok(Some(FilledRoom { room, fill }))
+    }
+
+    /// Compares results of goals in the room and in the project's directory, before an agent has worked. Gives the room up
+    /// if it lacks something that they need, and returns a notice of that.
+    pub(super) fn compare(&self, inside: &[GoalResult], outside: &[GoalResult]) -> Option<Notice> {
+        let ran = |result: &GoalResult| result.tests.as_ref().map(TestCounts::ran);
+        let mut pairs = inside.iter().zip(outside);
+        let (worse, _) = pairs.find(|(inside, outside)| {
+            outside.passed && !inside.passed || outside.passed == inside.passed && ran(outside) > ran(inside)
+        })?;
+        *self.0.lock() = RoomState::GivenUp;
+        Some(in_place(&format!(
+            "`{}` does not find all that it needs in a copy",
+            worse.name
+        )))
+    }
+}
+
+fn in_place(why: &str) -> Notice {
+    let text = format!("goals run in the project's directory, where agents work: {why}");
+    Notice::warning("goals-in-place", text)
+}
+
+impl Room {
+    /// Makes the room of a run from the project's present files, of which `checkpoint` was just made.
+    ///
+    /// # Errors
+    /// Why goals have to run in the project's directory.
+    pub(super) fn make(
+        paths: &ProjectPaths,
+        run: &RunId,
+        repository: &Repository,
+        checkpoint: &Checkpoint,
+        supervisor: &Supervisor,
+        scratch: &Path,
+    ) -> Result<Room, String> {
+        if repository.has_repositories_inside() {
+            return Err("there are repositories inside the project".to_owned());
+        }
+        let mut room = Room::at(paths, repository)?;
+        clear(&room.directory)?;
+        create_private_dir(&room.tree()).map_err(|error| with_causes(&error))?;
+        let filled = room
+            .try_mounts(supervisor, scratch, run)
+            .and_then(|()| room.seed(paths, repository, checkpoint));
+        if let Err(why) = filled {
+            _ = clear(&room.directory); // the next run tries again
+            return Err(why);
+        }
+        let record: RoomRecord = (run.0.clone(), room.others.clone());
+        let written = serde_json::to_vec(&record)
+            .map_err(io::Error::from)
+            .and_then(|text| replace_file(&room.record(), &text));
+        written.map_err(|error| format!("{}: {error}", room.record().display()))?;
+        Ok(room)
+    }
+
+    fn seed(&mut self, paths: &ProjectPaths, repository: &Repository, checkpoint: &Checkpoint) -> Result<(), String> {
+        let (tree, index) = (self.tree(), self.index());
+        let most = free_bytes(&self.directory).unwrap_or(u64::MAX) / 2;
+        if !is_within(&self.root, most) {
+            let most = size_in_words(most);
+            return Err(format!(
+                "the project is larger than {most}, half of what is free on the disk"
+            ));
+        }
+        copy_project(&self.root, &tree, paths.states().root()).map_err(|error| with_causes(&error))?;
+        let at = CheckedOut {
+            directory: &tree,
+            index: &index,
+        };
+        repository
+            .check_out(checkpoint, at)
+            .map_err(|error| with_causes(&error))?;
+        self.others = repository.untracked_in(at).map_err(|error| with_causes(&error))?;
+        Ok(())
+    }
+
+    /// Returns the room that an earlier process has made for this run.
+    pub(super) fn of_run(paths: &ProjectPaths, run: &RunId, repository: &Repository) -> Option<Room> {
+        let room = Room::at(paths, repository).ok()?;
+        let text = read_bytes(&room.record(), RECORD_CAP_BYTES).ok()?;
+        let (owner, others): RoomRecord = serde_json::from_slice(&text).ok()?;
+        // A ralph was killed while other ignored files were in place.
+        let is_whole = room.aside().symlink_metadata().is_err();
+        (owner == run.0 && is_whole).then_some(Room { others, ..room })
+    }
+
+    fn at(paths: &ProjectPaths, repository: &Repository) -> Result<Room, String> {
+        let root = repository.root().to_owned();
+        let project = paths.project().canonicalize().map_err(|error| error.to_string())?;
+        if !project.starts_with(&root) {
+            return Err(format!("{} is not below {}", project.display(), root.display()));
+        }
+        Ok(Room {
+            directory: paths.room(),
+            root,
+            project,
+            others: BTreeSet::new(),
+            content: Mutex::default(),
+        })
+    }
+
+    /// Removes the room, at the end of its run.
+    pub(super) fn remove(paths: &ProjectPaths) {
+        _ = clear(&paths.room()); // the next run tries again
+    }
+
+    fn tree(&self) -> PathBuf {
+        self.directory.join("tree")
+    }
+
+    fn index(&self) -> PathBuf {
+        self.directory.join("index")
+    }
+
+    fn record(&self) -> PathBuf {
+        self.directory.join("room.json")
+    }
+
+    /// Returns the directory for the record of replaced files.
+    pub(super) fn trial(&self) -> PathBuf {
+        self.directory.join("trial")
+    }
+
+    fn aside(&self) -> PathBuf {
+        self.directory.join("aside")
+    }
+
+    fn copies(&self) -> PathBuf {
+        self.directory.join("copies")
+    }
+
+    /// Returns the project's directory in the room, as ralph finds it.
+    pub(super) fn project(&self) -> PathBuf {
+        match self.project.strip_prefix(&self.root) {
+            Ok(below) if !below.as_os_str().is_empty() => self.tree().join(below),
+            Ok(_) | Err(_) => self.tree(),
+        }
+    }
+
+    /// Returns the mounts by which programs find the room in the place of the project.
+    pub(super) fn mounts(&self) -> Vec<Mount> {
+        let git = self.root.join(GIT);
+        let history = git.is_dir().then(|| Mount {
+            directory: git,
+            at: self.tree().join(GIT),
+        });
+        history.into_iter().chain([self.whole()]).collect()
+    }
+
+    fn whole(&self) -> Mount {
+        Mount {
+            directory: self.tree(),
+            at: self.root.clone(),
+        }
+    }
+
+    /// Gives the room the files of a checkpoint. What earlier goals have left there goes, but for what git ignores. Returns
+    /// the number of this fill.
+    ///
+    /// # Errors
+    /// Why it does not have them.
+    fn fill(&self, repository: &Repository, checkpoint: &Checkpoint) -> Result<u64, String> {
+        let mut content = self.content.lock();
+        self.put_back(&mut content.brought)?;
+        content.fills += 1;
+        let (tree, index) = (self.tree(), self.index());
+        let at = CheckedOut {
+            directory: &tree,
+            index: &index,
+        };
+        for left in [index.with_extension("lock"), self.trial(), self.copies()] {
+            clear(&left)?; // of a ralph that was killed
+        }
+        repository
+            .check_out(checkpoint, at)
+            .map_err(|error| with_causes(&error))?;
+        let found = repository.untracked_in(at).map_err(|error| with_causes(&error))?;
+        found
+            .difference(&self.others)
+            .try_for_each(|new| clear(&tree.join(new)))?;
+        Ok(content.fills)
+    }
+
+    /// Puts ignored files that were set aside back in their places.
+    fn put_back(&self, brought: &mut Vec<IgnoredEntry>) -> Result<(), String> {
+        while let Some(IgnoredEntry { path, .. }) = brought.last() {
+            let (here, aside) = (self.tree().join(path), self.aside().join(path));
+            clear(&here)?;
+            if aside.symlink_metadata().is_ok() {
+                move_to(&aside, &here)?;
+            }
+            brought.pop();
+        }
+        clear(&self.aside())
+    }
+
+    /// Returns what git ignores and is no longer as it was when the room was made.
+    ///
+    /// # Errors
+    /// [`GitError`] if git cannot list it.
+    pub(super) fn left_by_agents(&self, repository: &Repository) -> Result<Vec<IgnoredEntry>, GitError> {
+        let (tree, index) = (self.tree(), self.index());
+        let mut paths = BTreeSet::new();
+        for directory in [&self.root, &tree] {
+            paths.extend(repository.ignored_in(CheckedOut {
+                directory,
+                index: &index,
+            })?);
+        }
+        paths.retain(|path| !is_as_copied(&self.root.join(path), &tree.join(path)));
+        let entry = |path: PathBuf| IgnoredEntry {
+            is_installed: has_packages(&self.root.join(&path)),
+            path,
+        };
+        Ok(paths.into_iter().map(entry).collect())
+    }
+
+    /// Runs a program that does nothing, with the mount of the room.
+    fn try_mounts(&self, supervisor: &Supervisor, scratch: &Path, run: &RunId) -> Result<(), String> {
+        let launch = Launch {
+            program: "/bin/sh".into(),
+            args: ["-c", ":"].map(Into::into).to_vec(),
+            cwd: self.root.clone(),
+            env: Vec::new(),
+            env_remove: Vec::new(),
+            stdin: Stdin::Null,
+            stdout: StdoutMode::Piped,
+            size: Size { cols: 80, rows: 24 },
+            ladder: Ladder {
+                first: StopSignal::Terminate,
+                grace: GRACE,
+            },
+            readable: Vec::new(),
+            writable: Vec::new(),
+            unpacks_to: None,
+            run_id: run.0.clone(),
+            scratch: scratch.to_owned(),
+            guard: None,
+        };
+        let (sink, ended) = collector(|_| {});
+        let started = supervisor.mounting(vec![self.whole()]).spawn(launch, sink);
+        let _child = started.map_err(|error| with_causes(&error))?;
+        match ended.blocking_recv() {
+            Ok(ChildEnd::Exited(exit)) if exit.success() => Ok(()),
+            Ok(ChildEnd::NotStarted { why, .. }) => Err(why),
+            end => Err(format!("a program in it ended with {end:?}")),
+        }
+    }
+}
+
+impl FilledRoom {
+    /// Replaces ignored files of the room by those of the project: all of them, or none.
+    ///
+    /// # Errors
+    /// Why one of them could not be copied.
+    pub(super) fn bring(&self, entries: &[IgnoredEntry]) -> Result<(), String> {
+        let room = &self.room;
+        let mut content = self.content()?;
+        for IgnoredEntry { path, .. } in entries {
+            replace_tree(&room.root.join(path), &room.copies().join(path)).map_err(|error| with_causes(&error))?;
+        }
+        // It marks the room as one with files of agents, should ralph be killed now.
+        create_private_dir(&room.aside()).map_err(|error| with_causes(&error))?;
+        for entry in entries {
+            let here = room.tree().join(&entry.path);
+            if here.symlink_metadata().is_ok() {
+                move_to(&here, &room.aside().join(&entry.path))?;
+            }
+            content.brought.push(entry.clone());
+            let copy = room.copies().join(&entry.path);
+            if copy.symlink_metadata().is_ok() {
+                move_to(&copy, &here)?;
+            }
+        }
+        clear(&room.copies())
+    }
+
+    /// Undoes [`FilledRoom::bring`].
+    ///
+    /// # Errors
+    /// Why one of the files could not be moved back.
+    pub(super) fn take_back(&self) -> Result<(), String> {
+        self.room.put_back(&mut self.content()?.brought)
+    }
+
+    /// Keeps what [`FilledRoom::bring`] has brought.
+    ///
+    /// # Errors
+    /// Why what was there before stays beside it.
+    pub(super) fn keep(&self) -> Result<(), String> {
+        self.content()?.brought.clear();
+        clear(&self.room.aside())
+    }
+
+    /// Returns the content, unless the room was filled again.
+    fn content(&self) -> Result<MutexGuard<'_, RoomContent>, String> {
+        let content = self.room.content.lock();
+        match content.fills == self.fill {
+            true => Ok(content),
+            false => Err("the room was filled again".to_owned()),
+        }
+    }
+}
+
+/// Removes a file, or a directory with everything in it.
+fn clear(path: &Path) -> Result<(), String> {
+    let removed = match fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() => remove_tree(path).map_err(|error| with_causes(&error)),
+        Ok(_) => fs::remove_file(path).map_err(|error| error.to_string()),
+        Err(_) => Ok(()),
+    };
+    removed.map_err(|why| format!("{}: {why}", path.display()))
+}
+
+fn move_to(from: &Path, to: &Path) -> Result<(), String> {
+    let moved = fs::create_dir_all(to.parent().unwrap_or(to)).and_then(|()| fs::rename(from, to));
+    moved.map_err(|error| format!("{}: {error}", to.display()))
+}

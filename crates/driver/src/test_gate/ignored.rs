@@ -1,0 +1,89 @@
+//! Goals that fail in the room, run again with what agents have left in files that git ignores.
+//!
+//! Built files are no part of a checkpoint, and tests may need them as the work has built them. Installed packages are
+//! what the tests stand on: changed ones count only if a manifest or a lock file says so.
+
+use ralph_core::event::{Goal, Notice, Tail};
+use ralph_system::diagnostics::inherited;
+use tokio::task::spawn_blocking;
+
+use super::super::{
+    goals::{CheckedGoal, all_passed},
+    room::{FilledRoom, IgnoredEntry},
+};
+
+/// Most entries that a notice names.
+const NAMED: usize = 5;
+
+/// Runs `goals` again with ignored files as they are in the project. Keeps these in the room if the goals pass, and returns
+/// the results with a notice; otherwise, returns the results that there were.
+pub(super) async fn with_ignored<Running: Future<Output = Vec<CheckedGoal>>>(
+    mut checked: Vec<CheckedGoal>,
+    filled: &FilledRoom,
+    left_by_agents: impl FnOnce() -> Result<Vec<IgnoredEntry>, String> + Send + 'static,
+    goals: &[Goal],
+    run: impl Fn(Vec<Goal>) -> Running,
+    declares_packages: impl FnOnce() -> bool + Send + 'static,
+) -> (Vec<CheckedGoal>, Option<Notice>) {
+    let (packages, others): (Vec<IgnoredEntry>, Vec<IgnoredEntry>) = match off_loop(left_by_agents).await {
+        Ok(found) => found.into_iter().partition(|entry| entry.is_installed),
+        Err(_) => return (checked, None),
+    };
+    let (mut brought, mut notice) = (Vec::new(), None);
+    for part in [others, packages] {
+        if part.is_empty() {
+            continue;
+        }
+        let is_installed = part.iter().any(|entry| entry.is_installed);
+        let bring = {
+            let (filled, part) = (filled.clone(), part.clone());
+            off_loop(move || filled.bring(&part))
+        };
+        let results = match bring.await {
+            Ok(()) => run(goals.to_vec()).await,
+            Err(_) => break,
+        };
+        brought.extend(part);
+        if !all_passed(&results) {
+            continue;
+        }
+        let is_declared = !is_installed || off_loop(move || Ok(declares_packages())).await == Ok(true);
+        let named = in_words(brought.iter().filter(|entry| entry.is_installed == is_installed));
+        if is_declared {
+            let filled = filled.clone();
+            _ = off_loop(move || filled.keep()).await; // the copies that stay aside are in nobody's way
+            let text =
+                format!("the goals pass with {named} as the agent left it: git ignores it, so no checkpoint has it");
+            return (results, Some(Notice::info("ignored-files-used", text)));
+        }
+        let text = format!(
+            "the goals pass only with the installed packages that the agent changed in {named}: \
+             no manifest and no lock file names another package"
+        );
+        for CheckedGoal { result, output, .. } in &mut checked {
+            if !result.passed {
+                result.tail = Tail::from(&format!("{output}\nralph: {text}\n"));
+            }
+        }
+        notice = Some(Notice::warning("packages-changed", text));
+        break;
+    }
+    let filled = filled.clone();
+    // What fails here is tried again when the room is filled.
+    _ = off_loop(move || filled.take_back()).await;
+    (checked, notice)
+}
+
+fn in_words<'a>(entries: impl Iterator<Item = &'a IgnoredEntry>) -> String {
+    let paths: Vec<String> = entries.map(|entry| format!("`{}`", entry.path.display())).collect();
+    let more = match paths.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    paths[..paths.len().min(NAMED)].join(", ") + &more
+}
+
+async fn off_loop<T: Send + 'static>(work: impl FnOnce() -> Result<T, String> + Send + 'static) -> Result<T, String> {
+    let done = spawn_blocking(inherited(work)).await;
+    done.unwrap_or_else(|error| Err(error.to_string()))
+}

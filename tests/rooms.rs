@@ -1,0 +1,174 @@
+//! The room: goals run in a copy of the project that no agent has been in, at the project's own path.
+
+use ralph_core::event::{Event, GateEvent, Proof, RunEvent, StopReason};
+
+use crate::harness::{SOON, Sandbox, Script, agents::needs, events, running::Finished, wait_until};
+
+const TESTS: &str = "const assert = require('node:assert');
+const { test } = require('node:test');
+const { add } = require('./add');
+test('small', () => assert.strictEqual(add(1, 2), 3));
+test('large', () => assert.strictEqual(add(100, 200), 300));
+";
+const DONE: &str = "echo 'exports.add = (a, b) => a + b' > add.js";
+const SOFT: &str = "require('node:test').test('small', () => {});\n";
+
+/// A project with failing tests, an ignored package `sum` that adds, and an agent that does `work` and ticks the task.
+fn project(work: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    sandbox.write(".gitignore", "node_modules/\nbuilt/\n");
+    sandbox.write("add.js", "exports.add = () => undefined\n");
+    sandbox.write("add.test.js", TESTS);
+    sandbox.write("package.json", "{\"dependencies\": {\"sum\": \"1\"}}\n");
+    sandbox.git(["add", "--all"]);
+    sandbox.git(["commit", "--quiet", "--message", "Begin"]);
+    sandbox.write("node_modules/sum/index.js", "module.exports = (a, b) => a + b\n");
+    sandbox.install(&Script::jsonl(&format!("{work}\n[ $n = 1 ] && work; over 'ok'")));
+    sandbox
+}
+
+fn run(sandbox: &Sandbox, goal: &str) -> Finished {
+    let goal = format!("tests={goal}");
+    sandbox.looping(["--goal", &goal, "--max-iterations", "1"]).run(SOON)
+}
+
+fn proof(finished: &Finished) -> Option<Proof> {
+    events(&finished.records()).find_map(|event| match event {
+        Event::Run(RunEvent::Stopped {
+            reason: StopReason::Done { proof, .. },
+            ..
+        }) => Some(*proof),
+        _ => None,
+    })
+}
+
+/// The codes of the notices about the place of the goals.
+fn notices(finished: &Finished) -> Vec<String> {
+    let codes = ["goals-in-place", "packages-changed", "ignored-files-used"];
+    let records = finished.records();
+    let told = events(&records).filter_map(|event| match event {
+        Event::Noticed { notice } => Some(notice.code.to_string()),
+        _ => None,
+    });
+    told.filter(|code| codes.contains(&code.as_str())).collect()
+}
+
+#[test]
+fn a_package_that_an_agent_has_edited_is_no_part_of_a_verdict() {
+    needs!("node");
+    let uses = "echo 'exports.add = require(\"sum\")' > add.js";
+    // The tests run with a package of the agent's that makes `sum` whatever they expect.
+    let edits = "echo 'exports.add = () => require(\"sum\")()' > add.js; \
+                 echo 'let n = 0; module.exports = () => [3, 300][n++ % 2]' > node_modules/sum/index.js";
+    let adds = "mkdir node_modules/more; echo 'module.exports = (a, b) => a + b' > node_modules/more/index.js; \
+                echo 'exports.add = require(\"more\")' > add.js";
+    let declares = format!("{adds}; echo '{{\"dependencies\": {{\"sum\": \"1\", \"more\": \"1\"}}}}' > package.json");
+    for (work, verified, told) in [
+        (uses, true, None),
+        (edits, false, Some("packages-changed")),
+        (adds, false, Some("packages-changed")),
+        (&declares, true, Some("ignored-files-used")),
+    ] {
+        let sandbox = project(work);
+        let finished = run(&sandbox, "node --test");
+        assert_eq!(proof(&finished).is_some(), verified, "{work}: {finished:?}");
+        assert_eq!(notices(&finished), Vec::from_iter(told), "{work}: {finished:?}");
+        assert_eq!(sandbox.read(".git/index.lock"), None);
+    }
+}
+
+#[test]
+fn what_the_work_has_built_is_told_and_what_a_goal_has_left_stays_out_of_the_project() {
+    needs!("node");
+    let sandbox = project(&format!("{DONE}; mkdir built; echo built > built/out"));
+    let goal = "test -e built/out && pwd > $HOME/place && touch left && node --test";
+    let finished = run(&sandbox, goal);
+    assert_eq!(proof(&finished), Some(Proof::Tests), "{finished:?}");
+    assert_eq!(notices(&finished), ["ignored-files-used"]);
+    assert_eq!(sandbox.read("left"), None);
+    let place = sandbox.read_home("place").expect("the goal ran");
+    assert_eq!(
+        place.trim(),
+        sandbox.project().canonicalize().expect("it is there").to_string_lossy()
+    );
+}
+
+#[test]
+fn no_file_of_the_project_is_replaced_and_a_run_goes_on_in_its_room_after_a_kill() {
+    needs!("node");
+    let sandbox = project("cp .soft add.test.js; echo edited > node_modules/sum/index.js");
+    sandbox.write(".soft", SOFT);
+    // With the tests as they were, the goal signals once that it runs and waits.
+    let goal = "tests=if grep -q strictEqual add.test.js && [ -e $HOME/claimed ] && [ ! -e $HOME/tried ]; then \
+                : > $HOME/tried; exec sleep 600; fi; : > $HOME/claimed; cat node_modules/sum/index.js; node --test";
+    let start = || sandbox.looping(["--goal", goal, "--max-iterations", "1"]).start();
+    let running = start();
+    wait_until(SOON, "the trial", || sandbox.read_home("tried"));
+    assert_eq!(sandbox.read("add.test.js").as_deref(), Some(SOFT));
+    running.kill();
+    sandbox.waits_until_nothing_runs();
+    let resumed = start().wait(SOON);
+    assert_eq!(sandbox.read("add.test.js").as_deref(), Some(SOFT));
+    assert_eq!(notices(&resumed), [""; 0], "{resumed:?}");
+    assert_eq!(proof(&resumed), None, "{resumed:?}");
+    let printed = events(&resumed.records()).find_map(|event| match event {
+        Event::Gate(GateEvent::GoalChecked { result, .. }) => Some(result.tail.to_string()),
+        _ => None,
+    });
+    let printed = printed.expect("the goal ran again");
+    assert!(printed.contains("a + b") && !printed.contains("edited"), "{printed}");
+}
+
+#[test]
+fn goals_of_a_project_that_cannot_be_copied_run_in_its_directory_and_ralph_says_so() {
+    needs!("node");
+    let sandbox = project(DONE);
+    sandbox.git(["init", "--quiet", "inner"]);
+    let finished = run(&sandbox, "node --test && touch left");
+    assert_eq!(proof(&finished), Some(Proof::Tests), "{finished:?}");
+    assert_eq!(notices(&finished), ["goals-in-place"]);
+    assert!(
+        finished.stdout.contains("there are repositories inside the project"),
+        "{finished:?}"
+    );
+    assert_eq!(sandbox.read("left").as_deref(), Some(""));
+}
+
+#[test]
+fn a_goal_that_an_iteration_breaks_is_known_while_the_next_one_works() {
+    needs!("node");
+    let sandbox = project(
+        "case $n in 2) echo 'exports.add = (a, b) => a - b' > add.js;; 3) until test -e $HOME/known; do sleep 0.02; done;; \
+         4) printf '%s' \"$prompt\" > $HOME/prompt; echo 'exports.add = (a, b) => a + b' > add.js;; esac; work; over ok; exit",
+    );
+    sandbox.plan(4);
+    sandbox.write("add.js", "exports.add = (a, b) => a + b\n");
+    sandbox.git(["commit", "--quiet", "--all", "--message", "Passing tests"]);
+    let goal = ["--goal", "tests=node --test"];
+    let running = sandbox.looping(goal).start();
+    running.wait_for_record(SOON, |event| match event {
+        Event::Gate(GateEvent::IterationChecked {
+            iteration: 2,
+            results,
+            news,
+            live: false,
+        }) => {
+            assert_eq!((results[0].passed, &news[..]), (false, &["tests".to_owned()][..]));
+            true
+        }
+        _ => false,
+    });
+    let status = sandbox.ralph(["status"]).run(SOON).stdout;
+    assert!(status.contains("broken since iteration 2"), "{status}");
+    std::fs::write(sandbox.home().join("known"), "").expect("a file");
+    let finished = running.wait(SOON);
+    assert_eq!(proof(&finished), Some(Proof::Tests), "{finished:?}");
+    let prompt = sandbox.read_home("prompt").expect("a fourth iteration");
+    assert!(
+        prompt.contains("A goal that passed before fails since iteration 2: goal `tests`"),
+        "{prompt}"
+    );
+    let status = sandbox.ralph(["status"]).run(SOON).stdout;
+    assert!(!status.contains("broken since"), "{status}");
+}
