@@ -230,7 +230,7 @@ fn where_there_is_no_project_or_half_of_one_nothing_is_lost() {
     assert!(
         fs::read_to_string(part.join(".ralph/config.json"))
             .unwrap()
-            .contains("go test ./...")
+            .contains("go test -v ./...")
     );
 
     // If the directory cannot be created, the plan is kept and the error names the file.

@@ -288,6 +288,21 @@ fn tests_that_failed_before_the_run_are_forgiven_if_the_settings_say_so() {
 }
 
 #[test]
+fn a_test_that_passes_with_the_work_has_lost_its_pardon() {
+    needs!("node");
+    let sandbox = project(DONE, "ok");
+    sandbox.write(
+        ".ralph/config.json",
+        r#"{ "gate": { "baseline": "on", "knownFailures": "forgive" } }"#,
+    );
+    let finished = run(&sandbox, &[]);
+    assert_eq!(proof(&finished), Some(Proof::Tests), "{finished:?}");
+    let tried = mutants(&finished);
+    let is_noticed = |tried: &TriedMutant| tried.outcome == MutantOutcome::Noticed;
+    assert!(tried.len() > 2 && tried.iter().all(is_noticed), "{tried:?}");
+}
+
+#[test]
 fn tests_that_fail_without_names_or_with_none_that_passes_are_not_forgiven() {
     // A runner that is known by its counts alone, and one of whose tests none passes.
     let unnamed = "tests=: pytest; echo '1 failed, 1 passed in 0.01s'; exit 1";

@@ -3,10 +3,13 @@
 use crate::{
     event::{
         BackgroundEnd, BackgroundResult, Ceiling, ExceededCeiling, Exit, Hook, LimitKind, LowDisk, Notice, OwnWork,
-        ReviewObstacle, Role, SteeringId, Worker,
+        ReviewObstacle, Role, SteeringId, TestNames, Worker,
     },
     limits::{LimitRow, LimitScope},
 };
+
+/// Most names in a notice.
+const NAMED: usize = 3;
 
 pub(crate) fn goals_changed() -> Notice {
     Notice::warning(
@@ -20,6 +23,18 @@ pub(crate) fn tests_merged((goal, now, before): (&str, u32, u32)) -> Notice {
         "tests-merged",
         format!("goal `{goal}` ran {now} tests, {before} before; all tests as they were pass"),
     )
+}
+
+/// A goal fails by tests alone that failed before the run.
+pub(crate) fn known_failures(goal: &str, tests: &TestNames) -> Notice {
+    let named: Vec<&str> = tests.iter().take(NAMED).map(|name| name.as_str()).collect();
+    let more = if tests.len() > NAMED { ", …" } else { "" };
+    let text = format!(
+        "goal `{goal}` fails only by tests that failed before the run, too ({}{more}): if they are no part of the work, \
+         `--known-failures forgive` lets them fail",
+        named.join(", ")
+    );
+    Notice::warning("known-failures", text)
 }
 
 pub(crate) fn starts_paused() -> Notice {

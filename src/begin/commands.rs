@@ -227,7 +227,7 @@ fn python(root: &ProjectRoot<'_>, found: &mut SuggestedCommands) {
 
 fn go(root: &ProjectRoot<'_>, found: &mut SuggestedCommands) {
     if root.has("go.mod") {
-        found.add("tests", "go test ./...", "go.mod");
+        found.add("tests", "go test -v ./...", "go.mod");
         found.add("lint", "go vet ./...", "go.mod");
     }
 }
@@ -420,7 +420,7 @@ mod tests {
                 ],
                 &["tests=python3 -m unittest discover -s tests"],
             ),
-            (&[("go.mod", "")], &["tests=go test ./...", "lint=go vet ./..."]),
+            (&[("go.mod", "")], &["tests=go test -v ./...", "lint=go vet ./..."]),
             (&[("build.gradle.kts", ""), ("gradlew", "")], &["tests=./gradlew test"]),
             (&[("pom.xml", "")], &["tests=mvn -q test"]),
             (&[("App.csproj", "")], &["tests=dotnet test"]),
@@ -476,7 +476,7 @@ mod tests {
         ]);
         assert_eq!(
             found,
-            ["tests=npm run test", "tests-2=go test ./...", "lint=go vet ./..."]
+            ["tests=npm run test", "tests-2=go test -v ./...", "lint=go vet ./..."]
         );
     }
 }

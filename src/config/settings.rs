@@ -328,6 +328,7 @@ settings! {
         guard_not("guardNot"): NameList<GuardPatterns> = [],
         /// The result of a goal whose failing tests all failed before the first iteration: "block", it fails; "forgive", it passes
         /// if its runner names each failing test and other tests pass.
+        #[flag("--known-failures", "HOW", "Tests that failed before the first iteration: block (a goal fails by them) or forgive [default: block]")]
         known_failures("knownFailures"): OneOf<KnownFailures> = "block",
         /// Whether ralph tries small changes that tests should notice (of Python, Rust, JavaScript and TypeScript) and runs the
         /// goals once without the work, and the consequence: "off"; "report" tells what was noticed; "refuse" refuses a claim

@@ -5,8 +5,8 @@
 //! evidence.
 
 use crate::event::{
-    Bite, Changes, Claim, ConfidencePart, Denial, Evidence, Goal, GoalResult, Missing, MutantOutcome, MutantTarget,
-    Outcome, PlanSnapshot, Proof, StopReason, Tail, TestCounts, Text, TriedMutant,
+    Bite, Changes, Claim, ConfidencePart, Denial, Evidence, Goal, GoalResult, KnownFailures, Missing, MutantOutcome,
+    MutantTarget, Outcome, PlanSnapshot, Proof, StopReason, Tail, TestCounts, Text, TriedMutant,
 };
 
 use super::state::LoopState;
@@ -292,6 +292,19 @@ fn test_reasons(state: &LoopState) -> Vec<Missing> {
     }
     reasons.extend(bite_reasons(state));
     reasons
+}
+
+/// Whether a goal fails only by tests that failed before the run.
+pub(super) fn fails_as_at_start(state: &LoopState, goal: &GoalResult) -> bool {
+    let at_start = state.view.iterations.at_start.goal(&goal.name);
+    let failed_before = at_start.map(|before| &before.failed_tests[..]).unwrap_or_default();
+    let names = &goal.failed_tests;
+    let counted = goal.tests.as_ref().map_or(0, |tests| tests.failed as usize);
+    !goal.passed
+        && state.view.settings.gate.known_failures == KnownFailures::Block
+        && !names.is_empty()
+        && names.len() == counted
+        && names.iter().all(|name| failed_before.contains(name))
 }
 
 /// Why the test counts of a goal are not accepted.

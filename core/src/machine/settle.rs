@@ -266,6 +266,11 @@ fn record(decision: &mut StepDecision, iteration: u32, found: &Verification) -> 
             result: result.clone(),
         }));
     }
+    for result in found.results.iter().filter(|_| iteration > 0) {
+        if gate::fails_as_at_start(&decision.state, result) {
+            decision.notice(notices::known_failures(&result.name, &result.failed_tests));
+        }
+    }
     if let Some(trial) = &found.trial {
         let trial = trial.clone();
         decision.push(Event::Gate(GateEvent::TrialMade { iteration, trial }));

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::json::ReadJson;
 use crate::{
-    event::{GoalResult, LimitKind, Limits, PlanSnapshot, TestCounts, Usage},
+    event::{GoalResult, LimitKind, Limits, PlanSnapshot, TestCounts, TestNames, Usage},
     limits::{Consumption, LimitScope, TaskConsumption, reached},
 };
 
@@ -101,6 +101,9 @@ pub struct GoalStatus {
     /// The first iteration that is known to have broken the goal, which has failed since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub broken_by: Option<u32>,
+    /// The tests that failed at the start of the run and have passed since.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    pub mended: TestNames,
 }
 
 impl GoalStatus {
@@ -112,6 +115,7 @@ impl GoalStatus {
             baseline: None,
             passed_with: None,
             broken_by: None,
+            mended: TestNames::default(),
         }
     }
 
@@ -123,6 +127,15 @@ impl GoalStatus {
         } else if self.broken_by.is_none() && self.is_broken_by(result, at_start) {
             self.broken_by = Some(iteration);
         }
+        let Some(before) = at_start.filter(|_| iteration > 0 && has_all_names(result)) else {
+            return;
+        };
+        let names = before.failed_tests.iter();
+        let mended: TestNames = names
+            .filter(|name| self.mended.contains(name) || !result.failed_tests.contains(name))
+            .cloned()
+            .collect();
+        self.mended = mended;
     }
 
     /// Whether `result` is a failure of what was not failing before.
@@ -144,6 +157,12 @@ pub enum GoalState {
     Unknown,
     Running,
     Checked { result: Box<GoalResult> },
+}
+
+/// Whether a result names each test that failed, of those that ran.
+fn has_all_names(result: &GoalResult) -> bool {
+    let failed = |tests: &TestCounts| tests.ran() > 0 && tests.failed as usize == result.failed_tests.len();
+    result.tests.as_ref().is_some_and(failed)
 }
 
 /// The names of the failed tests of each goal whose counts are not in doubt.

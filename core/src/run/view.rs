@@ -97,12 +97,21 @@ pub struct RunView {
 }
 
 impl RunView {
-    /// Tests that may fail, by the names of their goals. They are those that failed before the first iteration, if the
-    /// settings forgive that.
+    /// Tests that may fail, by the names of their goals. They are those that failed before the first iteration and have not
+    /// passed since, if the settings forgive that.
     pub fn known_failures(&self) -> BTreeMap<String, Vec<String>> {
         match self.settings.gate.known_failures {
             KnownFailures::Block => BTreeMap::new(),
-            KnownFailures::Forgive => failed_tests(&self.iterations.at_start.goals),
+            KnownFailures::Forgive => {
+                let mut known = failed_tests(&self.iterations.at_start.goals);
+                for goal in &self.goals {
+                    if let Some(names) = known.get_mut(&goal.name) {
+                        names.retain(|name| !goal.mended.iter().any(|mended| mended == name.as_str()));
+                    }
+                }
+                known.retain(|_, names| !names.is_empty());
+                known
+            }
         }
     }
 

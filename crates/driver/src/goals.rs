@@ -105,6 +105,12 @@ impl ExecutionContext {
         }
     }
 
+    /// Returns the directory of what Python has compiled of the project.
+    pub(super) fn compiled(&self) -> PathBuf {
+        let below = self.project.strip_prefix("/").unwrap_or(&self.project);
+        compiled_python(&self.scratch).join(below)
+    }
+
     /// Returns the directory in which ralph finds the files that goals find in the project.
     pub(super) fn files(&self) -> PathBuf {
         self.room
@@ -124,6 +130,27 @@ impl ExecutionContext {
         ExecutionContext {
             sealed: sealed.map(Arc::new),
             ..self
+        }
+    }
+
+    /// Lets only those tests fail that may and did, for further runs on the same files.
+    pub(super) fn forgiving_failures_of(&self, goals: &[CheckedGoal]) -> Self {
+        let has_failed = |goal: &str, test: &String| {
+            let mut of_goal = goals.iter().filter(|checked| checked.result.name == goal);
+            of_goal.any(|checked| {
+                checked
+                    .report
+                    .as_ref()
+                    .is_some_and(|report| report.failed.contains(test))
+            })
+        };
+        let known = self.known_failures.iter().map(|(goal, tests)| {
+            let failed = tests.iter().filter(|test| has_failed(goal, test)).cloned();
+            (goal.clone(), failed.collect())
+        });
+        ExecutionContext {
+            known_failures: Arc::new(known.collect()),
+            ..self.clone()
         }
     }
 

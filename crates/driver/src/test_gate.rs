@@ -410,6 +410,8 @@ pub(super) async fn look<Run: RunFiles>(
     else {
         return look;
     };
+    // A test that passes with the work has lost its pardon, or the work would measure itself.
+    let place = Arc::new(place.forgiving_failures_of(&checked));
     let site = Arc::new(Site::of(&gate, &place));
     let found = {
         let (gate, site) = (Arc::clone(&gate), Arc::clone(&site));
@@ -594,7 +596,7 @@ async fn bitten(
     };
     let mut mutants = work_tests::tried(runs, of_work.unwrap_or_default(), report, until).await;
     let has_verdict = mutants.iter().any(|tried| tried.outcome != MutantOutcome::NoVerdict);
-    let reached = (!has_verdict).then(|| Reached::by(&runs.goals, report, &runs.place));
+    let reached = (!has_verdict).then(|| Reached::by(&runs.goals, report, runs.place.compiled()));
     let (site, originals) = (Arc::clone(site), Arc::clone(originals));
     let found = blocking(move || {
         let is_test = |path: &String| originals.test_files().any(|test| test == path);

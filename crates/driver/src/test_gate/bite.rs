@@ -16,7 +16,7 @@ use ralph_system::files::read_bytes;
 use ralph_text::{is_part_of_word, whole_words};
 
 use super::{
-    super::goals::{CheckedGoal, ExecutionContext, all_passed, check_all, compiled_python},
+    super::goals::{CheckedGoal, ExecutionContext, all_passed, check_all},
     in_place::{InPlace, substituted},
     without_work::ChangedLines,
 };
@@ -124,7 +124,7 @@ pub(super) struct Reached {
 }
 
 impl Reached {
-    pub(super) fn by(goals: &[Goal], checked: &[CheckedGoal], place: &ExecutionContext) -> Self {
+    pub(super) fn by(goals: &[Goal], checked: &[CheckedGoal], compiled: PathBuf) -> Self {
         let reports = checked.iter().filter_map(|checked| checked.report.as_ref());
         let name = |id: &String| {
             let end = id.rsplit([':', '.', ' ', '/']).next().unwrap_or(id);
@@ -141,7 +141,7 @@ impl Reached {
             odd_names,
             words: words.collect(),
             tails: checked.iter().map(|checked| checked.output.clone()).collect(),
-            compiled: compiled_python(&place.scratch).join(place.project.strip_prefix("/").unwrap_or(&place.project)),
+            compiled,
         }
     }
 
@@ -274,20 +274,10 @@ mod tests {
         let new = project.join("tests/new/test_c.py");
         std::fs::create_dir_all(new.parent().unwrap()).unwrap();
         std::fs::write(&new, "from x import f\n\n\ndef test_new():\n    assert f() == 3\n").unwrap();
-        let place = |scratch: &Path| {
-            ExecutionContext::new(
-                project.clone(),
-                String::new(),
-                scratch.to_owned(),
-                Vec::new(),
-                no_runners(),
-                Supervisor::default(),
-            )
-        };
         let last = expectations(
             &originals,
             &project,
-            &Reached::by(&[goal("pytest -q")], &[], &place(dir.path())),
+            &Reached::by(&[goal("pytest -q")], &[], PathBuf::new()),
         );
         assert_eq!(last.last().unwrap().mutation.mutant.path, "tests/new/test_c.py");
         let first = |reached: &Reached| {
@@ -297,7 +287,8 @@ mod tests {
                 .path
                 .clone()
         };
-        let by = |command: &str| Reached::by(&[goal(command)], &[], &place(&dir.path().join("scratch")));
+        let compiled = dir.path().join("compiled");
+        let by = |command: &str| Reached::by(&[goal(command)], &[], compiled.clone());
         assert_eq!(first(&by("pytest -q")), "tests/old/test_a.py");
         assert_eq!(first(&by("pytest -q tests/unit/")), "tests/unit/test_b.py");
         let printed = Reached {
@@ -305,8 +296,7 @@ mod tests {
             ..by("pytest")
         };
         assert_eq!(first(&printed), "tests/unit/test_b.py");
-        let compiled = compiled_python(&dir.path().join("scratch"));
-        let compiled = compiled.join(project.join("tests/unit").strip_prefix("/").unwrap());
+        let compiled = compiled.join("tests/unit");
         std::fs::create_dir_all(&compiled).unwrap();
         std::fs::write(compiled.join("test_b.cpython-311.pyc"), "").unwrap();
         assert_eq!(first(&by("pytest -q")), "tests/unit/test_b.py");
