@@ -49,6 +49,7 @@ const ELSEWHERE: &[&str] = &[
     "iteration-started.resume",
     ".lost.directory",
     ".lost.movedTo",
+    ".lost.store",
     ".lost.root",
     // ralph's own texts, and lists that other bounds limit.
     "iteration-started.messages",

@@ -90,7 +90,7 @@ pub(super) struct JobContext {
     pub(super) left: LeftProcesses,
     /// The tests of the goals, as they were when the run began.
     pub(super) gate: Arc<TestGate>,
-    /// Where the goals run once an agent has worked.
+    /// The place where goals run.
     pub(super) room: RunRoom,
     /// The iteration before which the tests were unchanged. Not in the journal: after a restart the user is asked about
     /// changes that the plan allows.

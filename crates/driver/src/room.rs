@@ -31,7 +31,7 @@ const GRACE: Duration = Duration::from_secs(2);
 /// Most bytes of the record of a room.
 const RECORD_CAP_BYTES: u64 = 64 << 20;
 
-/// What a later process needs to know of a room: the run that it is of, and the files that were neither in the first
+/// The facts of a room that a later process needs: the run that it is of, and the files that were neither in the first
 /// checkpoint nor ignored, as those that are too large.
 type RoomRecord = (String, BTreeSet<PathBuf>);
 
@@ -46,7 +46,7 @@ pub(super) struct Room {
     content: Mutex<RoomContent>,
 }
 
-/// What is in a room at the moment.
+/// The present content of a room.
 #[derive(Debug, Default)]
 struct RoomContent {
     /// The number of times that it was filled.

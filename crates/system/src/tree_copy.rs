@@ -134,7 +134,7 @@ pub fn copy_project(project: &Path, to: &Path, excluded: &Path) -> Result<(), Tr
     CopyJob::for_project(Some(excluded), GitDirectories::Mounted).directory(project, to, 0)
 }
 
-/// Replaces what is at `to` by a copy of the file, link or directory at `from`. If there is none, `to` is removed.
+/// Copies the file, link or directory at `from` to `to`, in the place of what is there. If there is none, `to` is removed.
 ///
 /// # Errors
 /// As [`copy_project`].
@@ -350,7 +350,7 @@ enum CopiedTimes {
     Present,
 }
 
-/// What a copy has in the place of git's directories, and of installed packages that are too large.
+/// The stand-in for git's directories in a copy, and for installed packages that are too large.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum GitDirectories {
     /// Links to them.

@@ -1,7 +1,7 @@
 //! Goals that fail in the room, run again with what agents have left in files that git ignores.
 //!
-//! Built files are no part of a checkpoint, and tests may need them as the work has built them. Installed packages are
-//! what the tests stand on: changed ones count only if a manifest or a lock file says so.
+//! A checkpoint has no built files, and tests may need them as the work has built them. Tests stand on installed packages:
+//! changed ones count only if a manifest or a lock file says so.
 
 use ralph_core::event::{Goal, Notice, Tail};
 use ralph_system::diagnostics::inherited;
@@ -69,7 +69,7 @@ pub(super) async fn with_ignored<Running: Future<Output = Vec<CheckedGoal>>>(
         break;
     }
     let filled = filled.clone();
-    // What fails here is tried again when the room is filled.
+    // The next fill of the room tries again.
     _ = off_loop(move || filled.take_back()).await;
     (checked, notice)
 }

@@ -26,7 +26,7 @@ pub(super) fn mount(mounts: &[Mount]) -> io::Result<()> {
         return Ok(());
     }
     enter_namespace()?;
-    // What is mounted from here on appears nowhere else.
+    // Mounts made from here on appear nowhere else.
     mount_file_system(NONE, "/", NONE, MsFlags::MS_PRIVATE | MsFlags::MS_REC, NONE)?;
     for Mount { directory, at } in mounts {
         let bind = MsFlags::MS_BIND | MsFlags::MS_REC;
