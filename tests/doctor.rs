@@ -65,6 +65,7 @@ fn where_all_is_well_it_says_what_a_run_would_use_and_exits_with_0() {
     assert!(codex.starts_with("Codex CLI 0.171.0, as verified · "), "{codex}");
     assert!(codex.ends_with("auth.json is there"), "{codex}");
     assert_eq!(about(&finished, "guard"), "process supervision works");
+    assert!(!about(&finished, "room").is_empty(), "{finished:?}");
     assert!(about(&finished, "state").contains(" free"), "{finished:?}");
     assert_eq!(about(&finished, "repository"), sandbox.project().to_str().unwrap());
     assert_eq!(about(&finished, "plan"), "PLAN.md: 2 of 2 tasks open");

@@ -79,6 +79,19 @@ fn a_package_that_an_agent_has_edited_is_no_part_of_a_verdict() {
 }
 
 #[test]
+fn what_a_goal_writes_to_installed_packages_is_gone_for_the_next_one() {
+    needs!("node");
+    // The tests of an agent can do this as well. The goals run several times for one claim.
+    let sandbox = project("echo 'exports.add = require(\"sum\")' > add.js");
+    let finished = run(
+        &sandbox,
+        "node --test && echo 'module.exports = () => 0' > node_modules/sum/index.js && touch node_modules/new",
+    );
+    assert_eq!(proof(&finished), Some(Proof::Tests), "{finished:?}");
+    assert_eq!(sandbox.read("node_modules/new"), None);
+}
+
+#[test]
 fn what_the_work_has_built_is_told_and_what_a_goal_has_left_stays_out_of_the_project() {
     needs!("node");
     let sandbox = project(&format!("{DONE}; mkdir built; echo built > built/out"));

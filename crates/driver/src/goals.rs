@@ -99,7 +99,6 @@ impl ExecutionContext {
     /// Makes goals run in a room.
     pub(super) fn with_room(self, filled: FilledRoom) -> Self {
         ExecutionContext {
-            supervisor: self.supervisor.mounting(filled.room.mounts()),
             room: Some(filled),
             ..self
         }
@@ -289,7 +288,11 @@ async fn run_in(goal: Goal, context: Arc<ExecutionContext>, turn: GoalTurn) -> C
         for cache in &launch.writable {
             std::fs::create_dir_all(cache).map_err(|error| format!("{}: {error}", cache.display()))?;
         }
-        let child = context.supervisor.spawn(Launch { cwd, ..launch }, sink);
+        let supervisor = match &context.room {
+            Some(filled) => &context.supervisor.mounting(filled.room.mounts()),
+            None => &context.supervisor,
+        };
+        let child = supervisor.spawn(Launch { cwd, ..launch }, sink);
         child.map_err(|error| with_causes(&error))
     };
     debug!(goal = goal.name, "goal started");

@@ -51,6 +51,10 @@ pub(super) struct Room {
 struct RoomContent {
     /// The number of times that it was filled.
     fills: u64,
+    /// The number of programs that were started in it.
+    launches: u64,
+    /// The directories of installed packages.
+    packages: Vec<PathBuf>,
     /// Ignored files of the project's, in the place of those that are aside.
     brought: Vec<IgnoredEntry>,
 }
@@ -205,6 +209,7 @@ impl Room {
             .check_out(checkpoint, at)
             .map_err(|error| with_causes(&error))?;
         self.others = repository.untracked_in(at).map_err(|error| with_causes(&error))?;
+        self.content.lock().packages = self.installed(repository)?;
         Ok(())
     }
 
@@ -271,20 +276,38 @@ impl Room {
         }
     }
 
-    /// Returns the mounts by which programs find the room in the place of the project.
+    /// Returns the mounts by which a program finds the room in the place of the project. What it writes to installed packages
+    /// is gone when it has ended: it runs code of agents, which could change the packages for the next goal.
     pub(super) fn mounts(&self) -> Vec<Mount> {
         let git = self.root.join(GIT);
         let history = git.is_dir().then(|| Mount {
             directory: git,
             at: self.tree().join(GIT),
+            writes: None,
         });
-        history.into_iter().chain([self.whole()]).collect()
+        let mut content = self.content.lock();
+        let packages = content.packages.iter().map(|path| self.tree().join(path)).enumerate();
+        let (written, launch) = (self.written(), content.launches);
+        let packages = packages.map(|(number, packages)| Mount {
+            writes: Some(written.join(format!("{launch}-{number}"))),
+            at: packages.clone(),
+            directory: packages,
+        });
+        let mounts = history.into_iter().chain(packages).chain([self.whole()]).collect();
+        content.launches += 1;
+        mounts
+    }
+
+    /// Returns the directory of what goals have written to installed packages, which is read by nobody.
+    fn written(&self) -> PathBuf {
+        self.directory.join("written")
     }
 
     fn whole(&self) -> Mount {
         Mount {
             directory: self.tree(),
             at: self.root.clone(),
+            writes: None,
         }
     }
 
@@ -302,8 +325,13 @@ impl Room {
             directory: &tree,
             index: &index,
         };
-        for left in [index.with_extension("lock"), self.trial(), self.copies()] {
-            clear(&left)?; // of a ralph that was killed
+        for left in [
+            index.with_extension("lock"),
+            self.trial(),
+            self.copies(),
+            self.written(),
+        ] {
+            clear(&left)?; // of earlier goals, and of a ralph that was killed
         }
         repository
             .check_out(checkpoint, at)
@@ -312,7 +340,20 @@ impl Room {
         found
             .difference(&self.others)
             .try_for_each(|new| clear(&tree.join(new)))?;
+        content.packages = self.installed(repository)?;
         Ok(content.fills)
+    }
+
+    /// Finds the directories of installed packages.
+    fn installed(&self, repository: &Repository) -> Result<Vec<PathBuf>, String> {
+        let (tree, index) = (self.tree(), self.index());
+        let at = CheckedOut {
+            directory: &tree,
+            index: &index,
+        };
+        let ignored = repository.ignored_in(at).map_err(|error| with_causes(&error))?;
+        let packages = ignored.into_iter().filter(|path| has_packages(&tree.join(path)));
+        Ok(packages.collect())
     }
 
     /// Puts ignored files that were set aside back in their places.

@@ -75,18 +75,7 @@ fn guard(paths: &ProjectPaths, supervisor: &Supervisor) -> DoctorFinding {
         )
         .todo("a container may lack /dev/ptmx, /proc or processes to spare: give it those")
     };
-    let directories = [
-        paths.checks(),
-        paths.state().to_owned(),
-        paths.states().root().to_owned(),
-    ];
-    let missing = directories.into_iter().filter(|directory| !directory.exists());
-    let missing: Vec<PathBuf> = missing.collect();
-    let ran = run_guarded(paths, supervisor);
-    for directory in missing {
-        _ = fs::remove_dir(directory); // a run that began meanwhile uses it
-    }
-    match ran {
+    match run_guarded(paths, supervisor) {
         Ok(()) => DoctorFinding::new(NAME, FindingState::Good, "process supervision works"),
         Err(why) => broken(why),
     }
@@ -99,6 +88,7 @@ fn room(place: &ProjectPlace, supervisor: &Supervisor) -> DoctorFinding {
     let here = Mount {
         directory: place.project.clone(),
         at: place.project.clone(),
+        writes: None,
     };
     match run_guarded(&place.paths, &supervisor.mounting(vec![here])) {
         Ok(()) => DoctorFinding::new(
@@ -118,7 +108,23 @@ fn room(place: &ProjectPlace, supervisor: &Supervisor) -> DoctorFinding {
     }
 }
 
+/// Runs a shell below a guard, and leaves no directory that was not there.
 fn run_guarded(paths: &ProjectPaths, supervisor: &Supervisor) -> Result<(), String> {
+    let directories = [
+        paths.checks(),
+        paths.state().to_owned(),
+        paths.states().root().to_owned(),
+    ];
+    let missing = directories.into_iter().filter(|directory| !directory.exists());
+    let missing: Vec<PathBuf> = missing.collect();
+    let ran = run_shell(paths, supervisor);
+    for directory in missing {
+        _ = fs::remove_dir(directory); // a run that began meanwhile uses it
+    }
+    ran
+}
+
+fn run_shell(paths: &ProjectPaths, supervisor: &Supervisor) -> Result<(), String> {
     let scratch = check_files(paths).map_err(|error| format!("no directory for its files: {}", with_causes(&error)))?;
     let launch = Launch {
         program: PathBuf::from("/bin/sh"),

@@ -109,6 +109,9 @@ pub struct Mount {
     pub directory: PathBuf,
     /// An existing directory.
     pub at: PathBuf,
+    /// The existing directory that takes what the tree writes there; `None` if that is `directory` itself. Where the system
+    /// has no such mounts, it is.
+    pub writes: Option<PathBuf>,
 }
 
 /// The connections that a program, and everything that it starts, may make and accept.

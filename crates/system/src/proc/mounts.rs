@@ -4,7 +4,11 @@
 //! nothing of it remains when the tree has ended. Root only needs a namespace of mounts. Everybody else needs one of users
 //! beside it, in which each process keeps its user and group; the system's administrator can forbid that.
 
-use std::{fs, io};
+use std::{
+    ffi::{OsStr, OsString},
+    fs, io,
+    path::Path,
+};
 
 use nix::{
     errno::Errno,
@@ -28,10 +32,47 @@ pub(super) fn mount(mounts: &[Mount]) -> io::Result<()> {
     enter_namespace()?;
     // Mounts made from here on appear nowhere else.
     mount_file_system(NONE, "/", NONE, MsFlags::MS_PRIVATE | MsFlags::MS_REC, NONE)?;
-    for Mount { directory, at } in mounts {
+    for mount in mounts {
+        if mount
+            .writes
+            .as_ref()
+            .is_some_and(|writes| overlay(mount, writes).is_ok())
+        {
+            continue;
+        }
+        let Mount { directory, at, .. } = mount;
         let bind = MsFlags::MS_BIND | MsFlags::MS_REC;
         mount_file_system(Some(directory), at, NONE, bind, NONE)
             .map_err(|errno| io::Error::other(format!("{}: {}", at.display(), errno.desc())))?;
+    }
+    Ok(())
+}
+
+/// Mounts a directory so that what is written there goes to `writes`.
+fn overlay(Mount { directory, at, .. }: &Mount, writes: &Path) -> io::Result<()> {
+    let (upper, work) = (writes.join("upper"), writes.join("work"));
+    fs::create_dir_all(&upper)?;
+    fs::create_dir_all(&work)?;
+    let mut options = OsString::new();
+    for (name, path) in [("lowerdir=", directory), (",upperdir=", &upper), (",workdir=", &work)] {
+        // These separate options and directories.
+        if path
+            .as_os_str()
+            .as_encoded_bytes()
+            .iter()
+            .any(|byte| b",:\\".contains(byte))
+        {
+            return Err(io::ErrorKind::InvalidFilename.into());
+        }
+        options.push(name);
+        options.push(path);
+    }
+    let mount_with =
+        |options: &OsStr| mount_file_system(Some("overlay"), at, Some("overlay"), MsFlags::empty(), Some(options));
+    if mount_with(&options).is_err() {
+        // In a namespace of users, only the attributes of users can be written.
+        options.push(",userxattr");
+        mount_with(&options)?;
     }
     Ok(())
 }
