@@ -303,6 +303,30 @@ fn a_test_that_passes_with_the_work_has_lost_its_pardon() {
 }
 
 #[test]
+fn a_claim_with_documents_alone_alters_nothing_and_suppressions_are_counted() {
+    needs!("node");
+    let code = "echo '// eslint-disable-line' >> add.js";
+    for (work, alters, told) in [
+        ("echo more > README.md", false, None),
+        (code, true, Some("1 new suppression")),
+    ] {
+        let sandbox = done_project(work, "refuse");
+        // Without the new file of `work`.
+        let script = format!("{work}; sed -i 's/\\[ \\]/[x]/' PLAN.md; over ok");
+        sandbox.install(&Script::jsonl(&script));
+        let finished = run(&sandbox, &[]);
+        assert_eq!(proof(&finished), Some(Proof::Tests), "{work}: {finished:?}");
+        assert_eq!(!mutants(&finished).is_empty(), alters, "{work}: {finished:?}");
+        let is_told = finished.stdout.contains("1 × `eslint-disable`");
+        assert_eq!(
+            is_told,
+            told.is_some_and(|told| finished.stdout.contains(told)),
+            "{finished:?}"
+        );
+    }
+}
+
+#[test]
 fn tests_that_fail_without_names_or_with_none_that_passes_are_not_forgiven() {
     // A runner that is known by its counts alone, and one of whose tests none passes.
     let unnamed = "tests=: pytest; echo '1 failed, 1 passed in 0.01s'; exit 1";

@@ -17,7 +17,10 @@ use ralph_core::{
     },
     machine::{FoundTests, Preparation, Refusal, Settlement, Statement, Verification},
 };
-use ralph_gate::guard::GuardError;
+use ralph_gate::{
+    added_suppressions,
+    guard::{FileContent, GuardError, is_prose},
+};
 use ralph_git::{
     CountedChanges, Moment, Repository,
     fingerprint::{FingerprintHistory, fingerprint},
@@ -104,12 +107,18 @@ impl RunFiles for JobContext {
             return Work::default();
         };
         let patch = repository.patch(from, Some(to));
-        let files = earlier_files(Some(repository), self.paths.project(), Some(from), Some(to)).unwrap_or_default();
+        let files = earlier_files(Some(repository), self.paths.project(), Some(from), Some(to));
         let is_work =
             |path: &str| self.paths.project().join(path) != self.plan && !Path::new(path).starts_with(".ralph");
+        let files: Option<Vec<_>> = files.map(|files| files.into_iter().filter(|(path, _)| is_work(path)).collect());
+        let has_prose =
+            |files: &Vec<(String, FileContent)>| !files.is_empty() && files.iter().all(|(path, _)| is_prose(path));
+        let patch = patch.unwrap_or_default();
         Work {
-            lines: patch.map(|patch| added_lines(&patch)).unwrap_or_default(),
-            before: files.into_iter().filter(|(path, _)| is_work(path)).collect(),
+            is_prose: files.as_ref().is_some_and(has_prose) && !repository.has_repositories_inside(),
+            lines: added_lines(&patch),
+            suppressions: added_suppressions(&patch),
+            before: files.unwrap_or_default(),
         }
     }
 

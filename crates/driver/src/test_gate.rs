@@ -434,16 +434,20 @@ pub(super) async fn look<Run: RunFiles>(
         .filter(|(goal, _)| goal.sealed.is_none())
         .map(|(goal, checked)| (goal.clone(), WithWork::from_checked(checked)))
         .unzip();
-    let bites = wanted != Bite::Off && !counted.is_empty();
     let Work {
         lines,
         before: mut before_work,
+        suppressions,
+        is_prose,
     } = {
         let run_files = Arc::clone(run_files);
         blocking(move || Ok(run_files.work(first.as_ref(), latest.as_ref())))
             .await
             .unwrap_or_default()
     };
+    look.notices.extend(suppressed(&suppressions));
+    // Tests measure no documents, so none has to notice them.
+    let bites = wanted != Bite::Off && !counted.is_empty() && (!is_prose || wanted == Bite::Require);
     let (originals, failed_before) = (Arc::new(originals), Arc::new(failed_before));
     let mut in_place = match InPlace::begin(&originals, &site.project, &site.record).await {
         Ok(in_place) => in_place,
@@ -573,6 +577,26 @@ pub(super) async fn look<Run: RunFiles>(
         }
     }
     look
+}
+
+/// Returns a notice of what the work has tools pass over.
+fn suppressed(added: &BTreeMap<&str, u32>) -> Option<Notice> {
+    let all: u32 = added.values().sum();
+    let parts: Vec<String> = added
+        .iter()
+        .map(|(what, count)| format!("{count} × `{what}`"))
+        .collect();
+    let new = if all == 1 {
+        "1 new suppression"
+    } else {
+        &format!("{all} new suppressions")
+    };
+    (all > 0).then(|| {
+        Notice::info(
+            "suppressions-added",
+            format!("the work has {new}: {}", parts.join(", ")),
+        )
+    })
 }
 
 fn results(checked: &[CheckedGoal]) -> Vec<GoalResult> {

@@ -3,7 +3,12 @@
 //! The present tests run, since new tests are what measures the work. Only a failing test with a name counts: a test file
 //! that cannot be loaded without the work says nothing about its tests.
 
-use std::{collections::HashSet, ops::RangeInclusive, path::PathBuf, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashSet},
+    ops::RangeInclusive,
+    path::PathBuf,
+    sync::Arc,
+};
 
 use ralph_core::event::{Goal, Mutant, MutantOutcome, MutantTarget, TestCounts, TriedMutant};
 use ralph_gate::guard::{FileContent, GuardError, OpenTrial, Originals};
@@ -26,6 +31,10 @@ pub(crate) type ChangedLines = Vec<(String, Vec<RangeInclusive<u32>>)>;
 pub(crate) struct Work {
     /// Added and changed lines.
     pub(crate) lines: ChangedLines,
+    /// Whether it changes documents for people alone.
+    pub(crate) is_prose: bool,
+    /// What the lines have tools pass over, with its number.
+    pub(crate) suppressions: BTreeMap<&'static str, u32>,
     /// The changed files, as they were when the run began.
     pub(crate) before: Vec<(String, FileContent)>,
 }

@@ -268,7 +268,7 @@ fn kind<'p>(
     let is_of_tests = is_in_tests || is_snapshot(&naming.tests, path, is_apart);
     // A product without source is made of other files.
     let has_no_source = product.directories.is_empty();
-    let is_of_product = is_read || has_no_source || product.lies_with_source(path) || ends_in(path, &PROSE);
+    let is_of_product = is_read || has_no_source || product.lies_with_source(path) || is_prose(path);
     let kind = match is_new {
         true => YardstickKind::New,
         false => YardstickKind::Changed,
@@ -283,6 +283,11 @@ fn parent(path: &str) -> &str {
 fn ends_in(path: &str, endings: &[&str]) -> bool {
     let ending = path.rsplit('/').next().and_then(|name| name.rsplit_once('.'));
     ending.is_some_and(|(_, ending)| endings.contains(&ending.to_ascii_lowercase().as_str()))
+}
+
+/// Whether the name of a file is that of a document for people.
+pub fn is_prose(path: &str) -> bool {
+    ends_in(path, &PROSE)
 }
 
 fn is_source(path: &str) -> bool {
