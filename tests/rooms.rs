@@ -134,6 +134,23 @@ fn no_file_of_the_project_is_replaced_and_a_run_goes_on_in_its_room_after_a_kill
 }
 
 #[test]
+fn an_agent_cannot_choose_the_projects_directory_by_a_repository_inside() {
+    needs!("node");
+    for (place, verified) in [("inner", false), ("built/inner", true)] {
+        let sandbox = project(&format!(
+            "{DONE}; mkdir -p {place}; git init --quiet {place}; echo 1 > {place}/one"
+        ));
+        let finished = run(&sandbox, "node --test");
+        assert_eq!(proof(&finished).is_some(), verified, "{place}: {finished:?}");
+        assert_eq!(
+            finished.stdout.contains("its `.git` has to go"),
+            !verified,
+            "{place}: {finished:?}"
+        );
+    }
+}
+
+#[test]
 fn goals_of_a_project_that_cannot_be_copied_run_in_its_directory_and_ralph_says_so() {
     needs!("node");
     let sandbox = project(DONE);

@@ -115,7 +115,7 @@ impl RunFiles for JobContext {
             |files: &Vec<(String, FileContent)>| !files.is_empty() && files.iter().all(|(path, _)| is_prose(path));
         let patch = patch.unwrap_or_default();
         Work {
-            is_prose: files.as_ref().is_some_and(has_prose) && !repository.has_repositories_inside(),
+            is_prose: files.as_ref().is_some_and(has_prose) && repository.repositories_inside().is_empty(),
             lines: added_lines(&patch),
             suppressions: added_suppressions(&patch),
             before: files.unwrap_or_default(),

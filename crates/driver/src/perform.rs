@@ -326,6 +326,12 @@ impl Driver {
                     look.results = results;
                 }
             }
+            if let Some(notice) = notice.as_ref().filter(|_| !is_first) {
+                // The agent may have brought that about, and works in the place where they ran.
+                look.results
+                    .iter_mut()
+                    .for_each(|result| result.doubt = Some(notice.text.clone()));
+            }
             look.notices.extend(notice);
             // Reads files: not on the loop's thread.
             let found = tokio::task::spawn_blocking(inherited(move || jobs.look_again(&before, look)));

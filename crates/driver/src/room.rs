@@ -170,7 +170,7 @@ impl Room {
         supervisor: &Supervisor,
         scratch: &Path,
     ) -> Result<Room, String> {
-        if repository.has_repositories_inside() {
+        if !repository.repositories_inside().is_empty() {
             return Err("there are repositories inside the project".to_owned());
         }
         let mut room = Room::at(paths, repository)?;
@@ -333,15 +333,37 @@ impl Room {
         ] {
             clear(&left)?; // of earlier goals, and of a ralph that was killed
         }
-        repository
+        let inside = repository
             .check_out(checkpoint, at)
             .map_err(|error| with_causes(&error))?;
+        self.refuse_repositories(repository, inside)?;
         let found = repository.untracked_in(at).map_err(|error| with_causes(&error))?;
         found
             .difference(&self.others)
             .try_for_each(|new| clear(&tree.join(new)))?;
         content.packages = self.installed(repository)?;
         Ok(content.fills)
+    }
+
+    /// Refuses repositories inside the project, unless git ignores them: a checkpoint has only their names.
+    fn refuse_repositories(&self, repository: &Repository, inside: Vec<PathBuf>) -> Result<(), String> {
+        if inside.is_empty() {
+            return Ok(());
+        }
+        let index = self.index();
+        let at = CheckedOut {
+            directory: &self.root,
+            index: &index,
+        };
+        let ignored = repository.ignored_in(at).map_err(|error| with_causes(&error))?;
+        let is_ignored = |path: &&PathBuf| path.ancestors().any(|above| ignored.contains(above));
+        match inside.iter().find(|path| !is_ignored(path)) {
+            None => Ok(()),
+            Some(path) => Err(format!(
+                "{} is a repository of its own, of which a checkpoint has no files: its `.git` has to go",
+                path.display()
+            )),
+        }
     }
 
     /// Finds the directories of installed packages.

@@ -9,6 +9,7 @@ use ralph_core::event::Checkpoint;
 
 use super::{
     GitError, Repository,
+    nested::GITLINK,
     process::{self, Git, nul_separated},
 };
 
@@ -21,11 +22,12 @@ pub struct CheckedOut<'a> {
 
 impl Repository {
     /// Gives tracked files of the directory the bytes and modes of the checkpoint. Only differing files are written, so
-    /// that what tools have built of the others stays of use. Other files stay.
+    /// that what tools have built of the others stays of use. Other files stay. Returns the repositories inside, of which the
+    /// checkpoint has only the names: they are not in the index.
     ///
     /// # Errors
     /// [`GitError::Refused`] if the checkpoint is gone, or the directory cannot be written.
-    pub fn check_out(&self, checkpoint: &Checkpoint, to: CheckedOut) -> Result<(), GitError> {
+    pub fn check_out(&self, checkpoint: &Checkpoint, to: CheckedOut) -> Result<Vec<PathBuf>, GitError> {
         self.make_attribute_free()?;
         if !to.index.exists() {
             self.git_in(to).args(["read-tree", &checkpoint.tree]).run()?;
@@ -33,7 +35,15 @@ impl Repository {
         // Fails where a file differs, which is what the next command changes.
         self.git_in(to).args(["update-index", "-q", "--refresh"]).run_any()?;
         let reset = ["read-tree", "--reset", "-u", &checkpoint.tree];
-        self.git_in(to).args(reset).run().map(drop)
+        self.git_in(to).args(reset).run()?;
+        let listed = self.git_in(to).args(["ls-files", "-z", "--stage"]).run()?;
+        let inside = nul_separated(&listed.stdout).filter(|entry| entry.starts_with(GITLINK.as_bytes()));
+        let inside = inside.filter_map(|entry| entry.splitn(2, |&byte| byte == b'\t').nth(1));
+        let inside: Vec<PathBuf> = inside.map(process::path).collect();
+        if !inside.is_empty() {
+            self.git_in(to).removing(&inside).run()?;
+        }
+        Ok(inside)
     }
 
     /// Returns the files of the directory that its index lacks and that git does not ignore.
@@ -63,9 +73,9 @@ impl Repository {
         Ok(nul_separated(&output.stdout).map(process::path).collect())
     }
 
-    /// Whether other repositories lie in the work tree, of which a checkpoint has only the names.
-    pub fn has_repositories_inside(&self) -> bool {
-        self.state.lock().nested.is_any()
+    /// Returns the other repositories in the work tree, of which the latest checkpoint has only the names.
+    pub fn repositories_inside(&self) -> Vec<PathBuf> {
+        self.state.lock().nested.paths()
     }
 
     fn git_in(&self, at: CheckedOut) -> Git {

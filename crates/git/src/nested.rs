@@ -81,8 +81,8 @@ impl NestedRepositories {
         self.ever.contains(path)
     }
 
-    pub(super) fn is_any(&self) -> bool {
-        !self.ever.is_empty()
+    pub(super) fn paths(&self) -> Vec<PathBuf> {
+        self.by_path.keys().cloned().collect()
     }
 
     /// Returns the repository at a path; `None` if its files are not recorded.
