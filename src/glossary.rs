@@ -30,6 +30,7 @@
 //! | record | an event with its position and time |
 //! | recording | the output of an agent's terminal, in the format of asciinema (`store::recording`) |
 //! | review | an iteration in which another agent than the author, the reviewer, inspects the changes; advice, never evidence |
+//! | room | the copy of the project, made before the first agent, in which goals run |
 //! | run | everything between a start and an end with a reason; may outlive the process |
 //! | session | one conversation with an agent; an iteration begins or resumes one |
 //! | settling | the check of an iteration's result: checkpoint, changes, plan, claims |

@@ -143,7 +143,7 @@ fn an_agent_cannot_choose_the_projects_directory_by_a_repository_inside() {
         let finished = run(&sandbox, "node --test");
         assert_eq!(proof(&finished).is_some(), verified, "{place}: {finished:?}");
         assert_eq!(
-            finished.stdout.contains("its `.git` has to go"),
+            finished.stdout.contains("inner is a repository of its own"),
             !verified,
             "{place}: {finished:?}"
         );
@@ -159,7 +159,7 @@ fn goals_of_a_project_that_cannot_be_copied_run_in_its_directory_and_ralph_says_
     assert_eq!(proof(&finished), Some(Proof::Tests), "{finished:?}");
     assert_eq!(notices(&finished), ["goals-in-place"]);
     assert!(
-        finished.stdout.contains("there are repositories inside the project"),
+        finished.stdout.contains("inner is a repository of its own"),
         "{finished:?}"
     );
     assert_eq!(sandbox.read("left").as_deref(), Some(""));

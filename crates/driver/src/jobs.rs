@@ -180,8 +180,11 @@ impl JobContext {
         if checkpoint.is_none() {
             self.take_fingerprint(&mut notices);
         }
-        if job.has_goals && !job.so_far.has_iterations {
-            notices.extend(self.make_room(checkpoint.as_ref()));
+        if job.has_goals {
+            notices.extend(match job.so_far.has_iterations {
+                false => self.make_room(checkpoint.as_ref()),
+                true => self.room.miss().filter(|_| self.repository.is_some()),
+            });
         }
         if let (Some(commits), Some(repository), None) = (&self.commits, &self.repository, &job.review) {
             commits.begin(repository, &plan, &mut notices);

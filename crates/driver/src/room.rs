@@ -114,8 +114,17 @@ impl RunRoom {
         }
     }
 
-    /// Returns the room with the files of a checkpoint; `None` if there is no room. Without a checkpoint it has to be as it
-    /// was made, before the `first` iteration.
+    /// Gives the room up if it was not made before the first agent, and returns a notice of that.
+    pub(super) fn miss(&self) -> Option<Notice> {
+        let mut state = self.0.lock();
+        matches!(*state, RoomState::NotMade).then(|| {
+            *state = RoomState::GivenUp;
+            in_place("the run has no copy from before its first agent")
+        })
+    }
+
+    /// Returns the room with the files of a checkpoint; `None` if there is no room. Without a checkpoint it has to be new, as
+    /// no agent has worked.
     ///
     /// # Errors
     /// A notice if the room does not have the files.
@@ -170,9 +179,6 @@ impl Room {
         supervisor: &Supervisor,
         scratch: &Path,
     ) -> Result<Room, String> {
-        if !repository.repositories_inside().is_empty() {
-            return Err("there are repositories inside the project".to_owned());
-        }
         let mut room = Room::at(paths, repository)?;
         clear(&room.directory)?;
         create_private_dir(&room.tree()).map_err(|error| with_causes(&error))?;
@@ -205,9 +211,10 @@ impl Room {
             directory: &tree,
             index: &index,
         };
-        repository
+        let inside = repository
             .check_out(checkpoint, at)
             .map_err(|error| with_causes(&error))?;
+        self.refuse_repositories(repository, inside)?;
         self.others = repository.untracked_in(at).map_err(|error| with_causes(&error))?;
         self.content.lock().packages = self.installed(repository)?;
         Ok(())
@@ -360,7 +367,7 @@ impl Room {
         match inside.iter().find(|path| !is_ignored(path)) {
             None => Ok(()),
             Some(path) => Err(format!(
-                "{} is a repository of its own, of which a checkpoint has no files: its `.git` has to go",
+                "{} is a repository of its own, so no checkpoint has its files",
                 path.display()
             )),
         }
