@@ -219,3 +219,51 @@ pub(super) fn tasks(
     });
     there.chain(gone).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        event::{Event, GateEvent},
+        testing::goal_checked,
+    };
+
+    fn failing(names: &[&str]) -> GoalResult {
+        let code = i32::from(!names.is_empty());
+        let Event::Gate(GateEvent::GoalChecked { result, .. }) = goal_checked(1, "tests", code, "") else {
+            unreachable!("a goal was checked")
+        };
+        GoalResult {
+            tests: Some(TestCounts {
+                runner: "pytest".into(),
+                passed: 3,
+                failed: u32::try_from(names.len()).expect("a few"),
+                skipped: 0,
+                expected_failures: 0,
+            }),
+            failed_tests: names.iter().map(|name| (*name).into()).collect(),
+            ..result
+        }
+    }
+
+    #[test]
+    fn a_test_that_has_passed_stays_mended_and_one_without_a_name_mends_nothing() {
+        let at_start = failing(&["a", "b"]);
+        let mended = |status: &GoalStatus| status.mended.iter().map(|name| name.to_string()).collect::<Vec<_>>();
+        let mut status = GoalStatus::unknown("tests");
+        status.judged(0, &at_start, Some(&at_start));
+        assert_eq!(mended(&status), [""; 0]);
+        let unnamed = GoalResult {
+            failed_tests: TestNames::default(),
+            ..failing(&["b"])
+        };
+        status.judged(1, &unnamed, Some(&at_start));
+        assert_eq!(mended(&status), [""; 0], "either may be the one that failed");
+        status.judged(1, &failing(&["b"]), Some(&at_start));
+        status.judged(2, &failing(&["a", "b"]), Some(&at_start));
+        assert_eq!(mended(&status), ["a"]);
+        status.judged(3, &failing(&[]), Some(&at_start));
+        assert_eq!(mended(&status), ["a", "b"]);
+        assert_eq!((status.passed_with, status.broken_by), (Some(3), None));
+    }
+}
