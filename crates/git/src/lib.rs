@@ -1,6 +1,6 @@
 //! Checkpoints of the work tree, and the changes between them, with the git command line.
 //!
-//! A checkpoint is a commit under `refs/ralph/<run>/` in the [store](store), a repository of ralph's own, and names the
+//! A checkpoint is a commit under `refs/ralph/<run>/` in the store, a repository of ralph's own, and names the
 //! user's HEAD. The user's index, HEAD, branch, reflog, objects and files are only read: git works on an index of ralph's own, which begins with the names in the
 //! user's and is kept between checkpoints, so that unchanged files are not read again. It holds the files byte for
 //! byte: no filter runs, no line end is converted, and files that the user's index marks as `skip-worktree` or
