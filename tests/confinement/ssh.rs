@@ -5,6 +5,7 @@ use std::{
     env, fs,
     io::Write,
     net::{TcpListener, TcpStream},
+    os::unix::net::UnixStream,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
 };
@@ -90,7 +91,8 @@ fn start_sshd(sandbox: &Sandbox) -> Option<Server> {
 /// Starts an ssh-agent at `socket` that holds the user's key.
 fn hold_key(sandbox: &Sandbox, socket: &Path) -> Server {
     let agent = Server::start(Command::new("ssh-agent").arg("-D").arg("-a").arg(socket));
-    wait_until(SOON, "socket of ssh-agent", || socket.exists().then_some(()));
+    // The socket is there before the agent listens at it.
+    wait_until(SOON, "ssh-agent", || UnixStream::connect(socket).ok());
     let added = sandbox
         .program("ssh-add")
         .args(["-q".as_ref(), sandbox.home().join(".ssh/id_ed25519").as_os_str()])
