@@ -48,10 +48,7 @@ impl AfterEdits {
             Event::Gate(GateEvent::EditsChecked { results, news, .. }) => {
                 for result in results {
                     self.take(result);
-                    if news.contains(&result.name) && !result.passed {
-                        self.known_failures.retain(|(name, _)| *name != result.name);
-                        self.known_failures.push(failure_signature(result));
-                    }
+                    self.tell(result, news);
                 }
             }
             Event::Gate(GateEvent::IterationChecked { results, news, .. }) => {
@@ -62,10 +59,7 @@ impl AfterEdits {
                     } else {
                         self.broken.push(result.clone());
                     }
-                    if news.contains(&result.name) && !result.passed {
-                        self.known_failures.retain(|(name, _)| *name != result.name);
-                        self.known_failures.push(failure_signature(result));
-                    }
+                    self.tell(result, news);
                 }
             }
             // The agent knows these results from running the goals itself.
@@ -97,6 +91,14 @@ impl AfterEdits {
             self.known_failures.retain(|(name, _)| *name != result.name);
         } else {
             self.failed.push(result.clone());
+        }
+    }
+
+    /// Records that the agent knows the failure, if it is among the `news`.
+    fn tell(&mut self, result: &GoalResult, news: &[String]) {
+        if news.contains(&result.name) && !result.passed {
+            self.known_failures.retain(|(name, _)| *name != result.name);
+            self.known_failures.push(failure_signature(result));
         }
     }
 

@@ -36,13 +36,7 @@ pub(super) fn checked(decision: &mut StepDecision, iteration: u32, results: &[Go
     }
     let results: Vec<GoalResult> = results.iter().map(shortened).collect();
     let news = decision.state.internal.after_edits.news(&results);
-    let live_steering = matches!(
-        decision.state.view.phase,
-        Phase::Running {
-            live_steering: true,
-            ..
-        }
-    );
+    let live_steering = takes_messages(&decision.state.view.phase);
     decision.push(Event::Gate(GateEvent::EditsChecked {
         iteration,
         live: live_steering && !news.is_empty(),
@@ -68,20 +62,27 @@ pub(super) fn iteration_checked(decision: &mut StepDecision, iteration: u32, res
         return;
     }
     let news = decision.state.internal.after_edits.news(&results);
-    let works = matches!(
-        view.phase,
-        Phase::Running {
-            live_steering: true,
-            ..
-        }
-    );
-    let live = works && view.role.is_work() && decision.state.internal.verdict.is_none() && !news.is_empty();
+    let live = takes_messages(&view.phase)
+        && view.role.is_work()
+        && decision.state.internal.verdict.is_none()
+        && !news.is_empty();
     decision.push(Event::Gate(GateEvent::IterationChecked {
         iteration,
         results,
         news,
         live,
     }));
+}
+
+/// Whether an agent works that takes messages meanwhile.
+fn takes_messages(phase: &Phase) -> bool {
+    matches!(
+        phase,
+        Phase::Running {
+            live_steering: true,
+            ..
+        }
+    )
 }
 
 /// Drops the output of a goal that passed, and shortens that of a failed one.

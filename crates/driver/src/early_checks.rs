@@ -10,12 +10,11 @@ use ralph_core::{
     machine::Input,
     run::{Phase, RunView},
 };
-use ralph_system::diagnostics::inherited;
-use tokio::task::spawn_blocking;
 
 use super::{
     early::IterationFiles,
     goals::GoalRun,
+    perform::fill_room,
     run::{Driver, DriverError},
     test_gate::{self, RunSoFar},
     tools::OffLoopResult,
@@ -80,16 +79,7 @@ impl Driver {
         context.supervisor = context.supervisor.yielding();
         let (iteration, checkpoint) = (files.iteration, files.checkpoint.clone());
         let run = GoalRun::spawn(async move {
-            // The last process of an earlier look may still be in the room.
-            let turn = Arc::clone(&context.turn).lock_owned().await;
-            let fill = {
-                let (jobs, checkpoint) = (Arc::clone(&jobs), checkpoint.clone());
-                move || {
-                    let _turn = turn;
-                    jobs.room.filled(jobs.repository.as_ref(), Some(&checkpoint), false)
-                }
-            };
-            let Ok(Ok(Some(room))) = spawn_blocking(inherited(fill)).await else {
+            let Ok(Some(room)) = fill_room(&jobs, &context, Some(checkpoint.clone()), false).await else {
                 return;
             };
             let context = context.with_room(room);

@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use ralph_agent::{SessionCommand, SessionRequest};
 use ralph_core::{
     event::{
-        AgentEvent, AgentSignal, AskId, ChannelKind, Claim, Event, Goal, GoalResult, Notice, PermissionAnswer,
-        SteeringId,
+        AgentEvent, AgentSignal, AskId, ChannelKind, Checkpoint, Claim, Event, Goal, GoalResult, Notice,
+        PermissionAnswer, SteeringId,
     },
     machine::{Effect, Input, Refusal, Settlement, Verification},
     run::Phase,
@@ -32,7 +32,9 @@ use super::{
     handover::LastSession,
     hooks::QueuedHook,
     job_facts::{PrepareJob, SettleJob},
+    jobs::JobContext,
     pricing::{SessionPricing, iteration_budget},
+    room::FilledRoom,
     ruling::project_rules,
     run::Driver,
     session::{CurrentSession, OutputTee, SharedRecording},
@@ -297,20 +299,9 @@ impl Driver {
             };
             _ = tokio::task::spawn_blocking(inherited(keep)).await;
             let is_first = iteration == 0;
-            // The last process of an earlier look may still be in the room.
-            let turn = Arc::clone(&context.turn).lock_owned().await;
-            let fill = {
-                let (jobs, to) = (Arc::clone(&jobs), to.clone());
-                move || {
-                    let _turn = turn;
-                    jobs.room.filled(jobs.repository.as_ref(), to.as_ref(), is_first)
-                }
-            };
-            let filled = tokio::task::spawn_blocking(inherited(fill)).await;
-            let (room, mut notice) = match filled {
-                Ok(Ok(room)) => (room, None),
-                Ok(Err(notice)) => (None, Some(notice)),
-                Err(_) => (None, None),
+            let (room, mut notice) = match fill_room(&jobs, &context, to.clone(), is_first).await {
+                Ok(room) => (room, None),
+                Err(notice) => (None, Some(notice)),
             };
             let (outside, has_room) = (context.clone(), room.is_some());
             let context = match room {
@@ -490,6 +481,26 @@ impl Driver {
         let last_word = async { while !matches!(session.next().await, AgentSignal::Ended { .. }) {} };
         _ = tokio::time::timeout(LAST_WORD, last_word).await; // its guard outlives ralph and goes on ending it
     }
+}
+
+/// Gives the room the files of a checkpoint, once no process of an earlier look is in it.
+///
+/// # Errors
+/// A notice if the room does not have them.
+pub(super) async fn fill_room(
+    jobs: &Arc<JobContext>,
+    context: &goals::ExecutionContext,
+    to: Option<Checkpoint>,
+    is_first: bool,
+) -> Result<Option<FilledRoom>, Notice> {
+    let turn = Arc::clone(&context.turn).lock_owned().await;
+    let jobs = Arc::clone(jobs);
+    let fill = move || {
+        let _turn = turn;
+        jobs.room.filled(jobs.repository.as_ref(), to.as_ref(), is_first)
+    };
+    let filled = tokio::task::spawn_blocking(inherited(fill)).await;
+    filled.unwrap_or(Ok(None))
 }
 
 /// Whether a goal failed without running a test, as it does where something is missing that it needs.

@@ -39,6 +39,9 @@ type RoomRecord = (String, BTreeSet<PathBuf>);
 #[derive(Debug)]
 pub(super) struct Room {
     directory: PathBuf,
+    /// The copy, and git's index of it.
+    tree: PathBuf,
+    index: PathBuf,
     /// The root of the repository, and the project below it.
     root: PathBuf,
     project: PathBuf,
@@ -181,7 +184,7 @@ impl Room {
     ) -> Result<Room, String> {
         let mut room = Room::at(paths, repository)?;
         clear(&room.directory)?;
-        create_private_dir(&room.tree()).map_err(|error| with_causes(&error))?;
+        create_private_dir(&room.tree).map_err(|error| with_causes(&error))?;
         let filled = room
             .try_mounts(supervisor, scratch, run)
             .and_then(|()| room.seed(paths, repository, checkpoint));
@@ -198,7 +201,6 @@ impl Room {
     }
 
     fn seed(&mut self, paths: &ProjectPaths, repository: &Repository, checkpoint: &Checkpoint) -> Result<(), String> {
-        let (tree, index) = (self.tree(), self.index());
         let most = free_bytes(&self.directory).unwrap_or(u64::MAX) / 2;
         if !is_within(&self.root, most) {
             let most = size_in_words(most);
@@ -206,11 +208,8 @@ impl Room {
                 "the project is larger than {most}, half of what is free on the disk"
             ));
         }
-        copy_project(&self.root, &tree, paths.states().root()).map_err(|error| with_causes(&error))?;
-        let at = CheckedOut {
-            directory: &tree,
-            index: &index,
-        };
+        copy_project(&self.root, &self.tree, paths.states().root()).map_err(|error| with_causes(&error))?;
+        let at = self.checked_out();
         let inside = repository
             .check_out(checkpoint, at)
             .map_err(|error| with_causes(&error))?;
@@ -237,6 +236,8 @@ impl Room {
             return Err(format!("{} is not below {}", project.display(), root.display()));
         }
         Ok(Room {
+            tree: paths.room().join("tree"),
+            index: paths.room().join("index"),
             directory: paths.room(),
             root,
             project,
@@ -250,12 +251,11 @@ impl Room {
         _ = clear(&paths.room()); // the next run tries again
     }
 
-    fn tree(&self) -> PathBuf {
-        self.directory.join("tree")
-    }
-
-    fn index(&self) -> PathBuf {
-        self.directory.join("index")
+    fn checked_out(&self) -> CheckedOut<'_> {
+        CheckedOut {
+            directory: &self.tree,
+            index: &self.index,
+        }
     }
 
     fn record(&self) -> PathBuf {
@@ -278,8 +278,8 @@ impl Room {
     /// Returns the project's directory in the room, as ralph finds it.
     pub(super) fn project(&self) -> PathBuf {
         match self.project.strip_prefix(&self.root) {
-            Ok(below) if !below.as_os_str().is_empty() => self.tree().join(below),
-            Ok(_) | Err(_) => self.tree(),
+            Ok(below) if !below.as_os_str().is_empty() => self.tree.join(below),
+            Ok(_) | Err(_) => self.tree.clone(),
         }
     }
 
@@ -289,11 +289,11 @@ impl Room {
         let git = self.root.join(GIT);
         let history = git.is_dir().then(|| Mount {
             directory: git,
-            at: self.tree().join(GIT),
+            at: self.tree.join(GIT),
             writes: None,
         });
         let mut content = self.content.lock();
-        let packages = content.packages.iter().map(|path| self.tree().join(path)).enumerate();
+        let packages = content.packages.iter().map(|path| self.tree.join(path)).enumerate();
         let (written, launch) = (self.written(), content.launches);
         let packages = packages.map(|(number, packages)| Mount {
             writes: Some(written.join(format!("{launch}-{number}"))),
@@ -305,14 +305,14 @@ impl Room {
         mounts
     }
 
-    /// Returns the directory of what goals have written to installed packages, which is read by nobody.
+    /// Returns the directory of what goals have written to installed packages. Nobody reads it.
     fn written(&self) -> PathBuf {
         self.directory.join("written")
     }
 
     fn whole(&self) -> Mount {
         Mount {
-            directory: self.tree(),
+            directory: self.tree.clone(),
             at: self.root.clone(),
             writes: None,
         }
@@ -327,13 +327,9 @@ impl Room {
         let mut content = self.content.lock();
         self.put_back(&mut content.brought)?;
         content.fills += 1;
-        let (tree, index) = (self.tree(), self.index());
-        let at = CheckedOut {
-            directory: &tree,
-            index: &index,
-        };
+        let at = self.checked_out();
         for left in [
-            index.with_extension("lock"),
+            self.index.with_extension("lock"),
             self.trial(),
             self.copies(),
             self.written(),
@@ -347,7 +343,7 @@ impl Room {
         let found = repository.untracked_in(at).map_err(|error| with_causes(&error))?;
         found
             .difference(&self.others)
-            .try_for_each(|new| clear(&tree.join(new)))?;
+            .try_for_each(|new| clear(&self.tree.join(new)))?;
         content.packages = self.installed(repository)?;
         Ok(content.fills)
     }
@@ -357,10 +353,9 @@ impl Room {
         if inside.is_empty() {
             return Ok(());
         }
-        let index = self.index();
         let at = CheckedOut {
             directory: &self.root,
-            index: &index,
+            ..self.checked_out()
         };
         let ignored = repository.ignored_in(at).map_err(|error| with_causes(&error))?;
         let is_ignored = |path: &&PathBuf| path.ancestors().any(|above| ignored.contains(above));
@@ -375,20 +370,16 @@ impl Room {
 
     /// Finds the directories of installed packages.
     fn installed(&self, repository: &Repository) -> Result<Vec<PathBuf>, String> {
-        let (tree, index) = (self.tree(), self.index());
-        let at = CheckedOut {
-            directory: &tree,
-            index: &index,
-        };
+        let at = self.checked_out();
         let ignored = repository.ignored_in(at).map_err(|error| with_causes(&error))?;
-        let packages = ignored.into_iter().filter(|path| has_packages(&tree.join(path)));
+        let packages = ignored.into_iter().filter(|path| has_packages(&self.tree.join(path)));
         Ok(packages.collect())
     }
 
     /// Puts ignored files that were set aside back in their places.
     fn put_back(&self, brought: &mut Vec<IgnoredEntry>) -> Result<(), String> {
         while let Some(IgnoredEntry { path, .. }) = brought.last() {
-            let (here, aside) = (self.tree().join(path), self.aside().join(path));
+            let (here, aside) = (self.tree.join(path), self.aside().join(path));
             clear(&here)?;
             if aside.symlink_metadata().is_ok() {
                 move_to(&aside, &here)?;
@@ -403,15 +394,14 @@ impl Room {
     /// # Errors
     /// [`GitError`] if git cannot list it.
     pub(super) fn left_by_agents(&self, repository: &Repository) -> Result<Vec<IgnoredEntry>, GitError> {
-        let (tree, index) = (self.tree(), self.index());
         let mut paths = BTreeSet::new();
-        for directory in [&self.root, &tree] {
+        for directory in [&self.root, &self.tree] {
             paths.extend(repository.ignored_in(CheckedOut {
                 directory,
-                index: &index,
+                ..self.checked_out()
             })?);
         }
-        paths.retain(|path| !is_as_copied(&self.root.join(path), &tree.join(path)));
+        paths.retain(|path| !is_as_copied(&self.root.join(path), &self.tree.join(path)));
         let entry = |path: PathBuf| IgnoredEntry {
             is_installed: has_packages(&self.root.join(&path)),
             path,
@@ -466,7 +456,7 @@ impl FilledRoom {
         // It marks the room as one with files of agents, should ralph be killed now.
         create_private_dir(&room.aside()).map_err(|error| with_causes(&error))?;
         for entry in entries {
-            let here = room.tree().join(&entry.path);
+            let here = room.tree.join(&entry.path);
             if here.symlink_metadata().is_ok() {
                 move_to(&here, &room.aside().join(&entry.path))?;
             }

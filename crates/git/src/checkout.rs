@@ -9,7 +9,7 @@ use ralph_core::event::Checkpoint;
 
 use super::{
     GitError, Repository,
-    nested::GITLINK,
+    nested::links_in,
     process::{self, Git, nul_separated},
 };
 
@@ -37,9 +37,7 @@ impl Repository {
         let reset = ["read-tree", "--reset", "-u", &checkpoint.tree];
         self.git_in(to).args(reset).run()?;
         let listed = self.git_in(to).args(["ls-files", "-z", "--stage"]).run()?;
-        let inside = nul_separated(&listed.stdout).filter(|entry| entry.starts_with(GITLINK.as_bytes()));
-        let inside = inside.filter_map(|entry| entry.splitn(2, |&byte| byte == b'\t').nth(1));
-        let inside: Vec<PathBuf> = inside.map(process::path).collect();
+        let inside: Vec<PathBuf> = links_in(&listed.stdout).collect();
         if !inside.is_empty() {
             self.git_in(to).removing(&inside).run()?;
         }

@@ -20,7 +20,7 @@ use super::{
 /// A larger index is not plausible: git needs about a hundred bytes for each file. The list of its files is shorter.
 const CAP_BYTES: usize = 512 << 20;
 
-/// What is new in the user's index.
+/// The news of the user's index.
 #[derive(Debug, Default)]
 struct IndexNews<'a> {
     /// For `git update-index --index-info`.

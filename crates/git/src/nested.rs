@@ -366,9 +366,7 @@ impl Repository {
         let Ok(output) = self.store_git().args(["ls-tree", "-r", "-z", &tree]).run() else {
             return Ok(());
         };
-        let links = nul_separated(&output.stdout).filter(|entry| entry.starts_with(GITLINK.as_bytes()));
-        let paths = links.filter_map(|entry| entry.splitn(2, |&byte| byte == b'\t').nth(1));
-        for nested in paths.filter_map(|path| self.reopened(&process::path(path))) {
+        for nested in links_in(&output.stdout).filter_map(|path| self.reopened(&path)) {
             _ = nested.forget(run); // what another repository keeps holds nothing up here
         }
         Ok(())
@@ -430,6 +428,14 @@ impl Repository {
         let write = ["update-index", "--add", "--replace", "-z", "--index-info"];
         self.own_index_git().args(write).input(entries).run().map(drop)
     }
+}
+
+/// Returns the paths of entries that name a commit in a list with a mode first and a path after a tab, as `git ls-tree -z` and
+/// `git ls-files --stage -z` print it.
+pub(super) fn links_in(list: &[u8]) -> impl Iterator<Item = PathBuf> {
+    let links = nul_separated(list).filter(|entry| entry.starts_with(GITLINK.as_bytes()));
+    let paths = links.filter_map(|entry| entry.splitn(2, |&byte| byte == b'\t').nth(1));
+    paths.map(process::path)
 }
 
 fn count_link(nested: &NestedRepositories, path: &Path, change: &RawChange) -> RepositoryChange {

@@ -101,11 +101,10 @@ impl Repository {
         // Made aside, because a store is complete or absent.
         let aside = store.with_extension(format!("{}.new", process::id()));
         if_there(&aside, fs::remove_dir_all(&aside))?;
-        let format = if self.id_bytes == 20 { "sha1" } else { "sha256" };
         let init = Git::at(&self.supervisor, state).setting("init.defaultRefFormat=files");
         let init = init.args(["init", "--quiet", "--bare", "--template="]);
         // An old git knows only SHA-1, and not the option.
-        let format = (self.id_bytes != 20).then(|| format!("--object-format={format}"));
+        let format = (self.id_bytes != 20).then_some("--object-format=sha256");
         init.args(format).args([&aside]).run()?;
         match fs::rename(&aside, store) {
             Err(_) if store.join("HEAD").exists() => if_there(&aside, fs::remove_dir_all(&aside)),

@@ -33,7 +33,7 @@ pub(crate) struct Work {
     pub(crate) lines: ChangedLines,
     /// Whether it changes documents for people alone.
     pub(crate) is_prose: bool,
-    /// What the lines have tools pass over, with its number.
+    /// Suppressions in the lines, with their number.
     pub(crate) suppressions: BTreeMap<&'static str, u32>,
     /// The changed files, as they were when the run began.
     pub(crate) before: Vec<(String, FileContent)>,
