@@ -202,3 +202,33 @@ fn a_goal_that_an_iteration_breaks_is_known_while_the_next_one_works() {
     let status = sandbox.ralph(["status"]).run(SOON).stdout;
     assert!(!status.contains("broken since"), "{status}");
 }
+
+#[test]
+fn a_verdict_is_about_what_a_clone_would_have() {
+    needs!("node");
+    let commit = "git -c user.name=a -c user.email=a@localhost commit --quiet --all --message Work";
+    let skips =
+        format!("git update-index --skip-worktree add.js; {DONE}; echo 1 > package.txt; git add package.txt; {commit}");
+    let filters = format!(
+        "git config filter.old.clean 'git cat-file blob HEAD:%f'; echo 'add.js filter=old' > .git/info/attributes; \
+         {DONE}; echo 1 > package.txt; git add package.txt; {commit}"
+    );
+    let ignores = format!(
+        "echo /sums.js >> .gitignore; echo 'module.exports = (a, b) => a + b' > sums.js; \
+         echo 'exports.add = require(\"./sums\")' > add.js; {commit}"
+    );
+    let hidden = Some("`git status` shows no change there");
+    for (work, said) in [
+        (format!("{DONE}; {commit}"), None),
+        (skips, hidden),
+        (filters, hidden),
+        (ignores, Some("which git ignores since this run")),
+    ] {
+        let sandbox = project(&work);
+        let finished = run(&sandbox, "node --test");
+        assert_eq!(proof(&finished).is_some(), said.is_none(), "{work}: {finished:?}");
+        if let Some(said) = said {
+            assert!(finished.stdout.contains(said), "{work}: {finished:?}");
+        }
+    }
+}

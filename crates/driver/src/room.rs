@@ -76,6 +76,8 @@ pub(super) struct IgnoredEntry {
     pub(super) path: PathBuf,
     /// Whether it holds installed packages.
     pub(super) is_installed: bool,
+    /// Whether git did not ignore it when the run began.
+    pub(super) is_newly_ignored: bool,
 }
 
 /// The room of a run, if it has one.
@@ -389,11 +391,16 @@ impl Room {
         clear(&self.aside())
     }
 
-    /// Returns what git ignores and is no longer as it was when the room was made.
+    /// Returns what git ignores and is no longer as it was when the room was made. `first` is the checkpoint of that time.
     ///
     /// # Errors
     /// [`GitError`] if git cannot list it.
-    pub(super) fn left_by_agents(&self, repository: &Repository) -> Result<Vec<IgnoredEntry>, GitError> {
+    pub(super) fn left_by_agents(
+        &self,
+        repository: &Repository,
+        run: &RunId,
+        first: Option<&Checkpoint>,
+    ) -> Result<Vec<IgnoredEntry>, GitError> {
         let mut paths = BTreeSet::new();
         for directory in [&self.root, &self.tree] {
             paths.extend(repository.ignored_in(CheckedOut {
@@ -402,8 +409,10 @@ impl Room {
             })?);
         }
         paths.retain(|path| !is_as_copied(&self.root.join(path), &self.tree.join(path)));
+        let newly_ignored = repository.newly_ignored(run, first, &paths)?;
         let entry = |path: PathBuf| IgnoredEntry {
             is_installed: has_packages(&self.root.join(&path)),
+            is_newly_ignored: newly_ignored.contains(&path),
             path,
         };
         Ok(paths.into_iter().map(entry).collect())

@@ -3,6 +3,7 @@
 //! A record is written before any file is replaced, so that the agent's files can be restored after a crash.
 
 mod bite;
+mod delivered;
 mod ignored;
 mod in_place;
 mod merged;
@@ -23,8 +24,8 @@ use std::{
 
 use parking_lot::Mutex;
 use ralph_core::event::{
-    Bite, Checkpoint, Goal, GoalResult, GuardedChange, MUTANTS, MutantOutcome, Notice, TestCounts, TestsChange, Text,
-    Trial, TriedMutant,
+    Bite, Checkpoint, Goal, GoalResult, GuardedChange, MUTANTS, MutantOutcome, Notice, RunId, TestCounts, TestsChange,
+    Text, Trial, TriedMutant,
 };
 use ralph_core::{machine::LoopState, run::RunView};
 use ralph_gate::{
@@ -32,11 +33,12 @@ use ralph_gate::{
     mutants::has_mutants,
     runner::Runners,
 };
-use ralph_git::Repository;
+use ralph_git::{Repository, Undelivered};
 use ralph_system::paths::{ProjectPaths, RunPaths};
 use ralph_text::with_causes;
 
 use bite::{AlteredRuns, EXPECTATIONS, Reached};
+use ignored::off_loop;
 use in_place::{InPlace, blocking};
 
 pub use merged::check_merged;
@@ -383,10 +385,12 @@ pub(super) async fn look<Run: RunFiles>(
             }
         };
         let left = {
-            let (run_files, room) = (Arc::clone(run_files), Arc::clone(&filled.room));
+            let (run_files, room, first) = (Arc::clone(run_files), Arc::clone(&filled.room), first.clone());
+            let run = RunId(place.run_id.clone());
             move || {
                 let repository = run_files.repository().ok_or_else(String::new)?;
-                room.left_by_agents(repository).map_err(|error| with_causes(&error))
+                let left = room.left_by_agents(repository, &run, first.as_ref());
+                left.map_err(|error| with_causes(&error))
             }
         };
         let (again, notice) = ignored::with_ignored(checked, filled, left, &goals, run, declares).await;
@@ -410,6 +414,27 @@ pub(super) async fn look<Run: RunFiles>(
     else {
         return look;
     };
+    let found = {
+        let (run_files, run, latest) = (Arc::clone(run_files), RunId(place.run_id.clone()), latest.clone());
+        off_loop(move || match (run_files.repository(), &latest) {
+            (Some(repository), Some(latest)) => {
+                let found = repository.undelivered(&run, latest);
+                found.map_err(|error| with_causes(&error))
+            }
+            (_, _) => Ok(Undelivered::default()),
+        })
+        .await
+    };
+    if let Some(doubt) = delivered::doubt(&found) {
+        let doubt = Text::from(doubt);
+        look.results
+            .iter_mut()
+            .for_each(|result| result.doubt = Some(doubt.clone()));
+        return look;
+    }
+    let uncommitted = found.unwrap_or_default().uncommitted;
+    look.notices
+        .extend(delivered::uncommitted(uncommitted, [&first, &latest]));
     // A test that passes with the work has lost its pardon, or the work would measure itself.
     let place = Arc::new(place.forgiving_failures_of(&checked));
     let site = Arc::new(Site::of(&gate, &place));

@@ -204,7 +204,7 @@ impl Repository {
     }
 
     /// Returns a git command with the rights of the agent.
-    fn agents_git(&self) -> Git {
+    pub(super) fn agents_git(&self) -> Git {
         match &self.agents_rights {
             Some(confinement) => self.git().confined(Arc::clone(confinement)),
             None => self.git(),
@@ -222,7 +222,12 @@ fn parse(output: &[u8]) -> Option<Uncommitted> {
                 let path = line.splitn(9, |&byte| byte == b' ').nth(8)?;
                 found.paths.insert(process::path(path));
             }
-            b'u' => found.has_conflict = true,
+            // `u XY …`, the path after 10 words.
+            b'u' => {
+                let path = line.splitn(11, |&byte| byte == b' ').nth(10)?;
+                found.paths.insert(process::path(path));
+                found.has_conflict = true;
+            }
             // A directory is a repository of its own.
             b'?' if line.ends_with(b"/") => {}
             b'?' => {

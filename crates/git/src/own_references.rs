@@ -13,7 +13,7 @@ use super::{
     Branches, GitError,
     process::Git,
     show::delete_references,
-    store::{CHECKPOINTS, HISTORIES, start_collection, store_of},
+    store::{CHECKPOINTS, HISTORIES, SETTINGS, start_collection, store_of},
     work_trees::{BATCH_REFERENCES, full},
 };
 
@@ -77,7 +77,10 @@ impl<'a> OwnReferences<'a> {
                 .map(|name| format!("delete {name}\n"))
                 .collect();
             delete_references(git, lines.concat().into_bytes())?;
-            Ok(lines.iter().filter(|line| !line.contains(HISTORIES)).count())
+            Ok(lines
+                .iter()
+                .filter(|line| !line.contains(HISTORIES) && !line.contains(SETTINGS))
+                .count())
         };
         let mut forgotten = forget(&self.names, self.branches.git())?;
         for (store, names) in &self.stored {

@@ -32,6 +32,9 @@ pub(super) const CHECKPOINTS: &str = "refs/ralph/";
 /// The part of a reference to a history, between the name of its run and that of a commit.
 pub(super) const HISTORIES: &str = "/heads/";
 
+/// The end of the reference to what the repository said about conversions at the start of a run.
+pub(super) const SETTINGS: &str = "/settings";
+
 /// Longest wait for the history at the start of a run. Then it goes on arriving while the run works.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Longest time in which a history arrives or the store is collected: minutes for millions of objects.
@@ -79,6 +82,7 @@ impl Repository {
         for lock in locks.into_iter().filter(|lock| lock.starts_with(&own) || is_old(lock)) {
             if_there(&lock, fs::remove_file(&lock)).map_err(|error| self.unwritable(error))?;
         }
+        self.keep_settings(run).map_err(|error| self.unwritable(error))?;
         self.bring_in_history(run);
         Ok(())
     }
@@ -101,15 +105,20 @@ impl Repository {
         // Made aside, because a store is complete or absent.
         let aside = store.with_extension(format!("{}.new", process::id()));
         if_there(&aside, fs::remove_dir_all(&aside))?;
-        let init = Git::at(&self.supervisor, state).setting("init.defaultRefFormat=files");
-        let init = init.args(["init", "--quiet", "--bare", "--template="]);
-        // An old git knows only SHA-1, and not the option.
-        let format = (self.id_bytes != 20).then_some("--object-format=sha256");
-        init.args(format).args([&aside]).run()?;
+        self.init_bare(state, &aside)?;
         match fs::rename(&aside, store) {
             Err(_) if store.join("HEAD").exists() => if_there(&aside, fs::remove_dir_all(&aside)),
             made => made.map_err(failed),
         }
+    }
+
+    /// Makes an empty repository with this one's names of objects.
+    pub(super) fn init_bare(&self, parent: &Path, directory: &Path) -> Result<(), GitError> {
+        let init = Git::at(&self.supervisor, parent).setting("init.defaultRefFormat=files");
+        let init = init.args(["init", "--quiet", "--bare", "--template="]);
+        // An old git knows only SHA-1, and not the option.
+        let format = (self.id_bytes != 20).then_some("--object-format=sha256");
+        init.args(format).args([directory]).run().map(drop)
     }
 
     fn unwritable(&self, error: GitError) -> GitError {
@@ -164,7 +173,7 @@ impl Repository {
 
     /// Returns the command that fetches from the project's repository into the store. git computes the names of the
     /// objects from what arrives.
-    fn fetch(&self, what: &str) -> Git {
+    pub(super) fn fetch(&self, what: &str) -> Git {
         let options = [
             "fetch",
             "--quiet",

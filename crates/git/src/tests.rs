@@ -2,6 +2,7 @@
 
 mod checkpoints;
 mod commits;
+mod delivered;
 mod discovery;
 mod fidelity;
 mod lost;

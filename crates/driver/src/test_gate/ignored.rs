@@ -1,7 +1,10 @@
 //! Goals that fail in the room, run again with what agents have left in files that git ignores.
 //!
 //! A checkpoint has no built files, and tests may need them as the work has built them. Tests stand on installed packages:
-//! changed ones count only if a manifest or a lock file says so.
+//! changed ones count only if a manifest or a lock file says so. Files that only a rule of the run itself makes git ignore
+//! are no built files of the project: a commit of the work would lack them.
+
+use std::path::PathBuf;
 
 use ralph_core::event::{Goal, Notice, Tail};
 use ralph_system::diagnostics::inherited;
@@ -25,16 +28,22 @@ pub(super) async fn with_ignored<Running: Future<Output = Vec<CheckedGoal>>>(
     run: impl Fn(Vec<Goal>) -> Running,
     declares_packages: impl FnOnce() -> bool + Send + 'static,
 ) -> (Vec<CheckedGoal>, Option<Notice>) {
-    let (packages, others): (Vec<IgnoredEntry>, Vec<IgnoredEntry>) = match off_loop(left_by_agents).await {
-        Ok(found) => found.into_iter().partition(|entry| entry.is_installed),
-        Err(_) => return (checked, None),
+    let Ok(found) = off_loop(left_by_agents).await else {
+        return (checked, None);
     };
+    let (packages, others): (Vec<IgnoredEntry>, Vec<IgnoredEntry>) =
+        found.into_iter().partition(|entry| entry.is_installed);
+    let (newly, others): (Vec<IgnoredEntry>, Vec<IgnoredEntry>) =
+        others.into_iter().partition(|entry| entry.is_newly_ignored);
     let (mut brought, mut notice) = (Vec::new(), None);
-    for part in [others, packages] {
+    for part in [others, packages, newly] {
         if part.is_empty() {
             continue;
         }
         let is_installed = part.iter().any(|entry| entry.is_installed);
+        let is_newly_ignored = !is_installed && part.iter().any(|entry| entry.is_newly_ignored);
+        let paths: Vec<PathBuf> = part.iter().map(|entry| entry.path.clone()).collect();
+        let named = named(&paths);
         let bring = {
             let (filled, part) = (filled.clone(), part.clone());
             off_loop(move || filled.bring(&part))
@@ -48,24 +57,35 @@ pub(super) async fn with_ignored<Running: Future<Output = Vec<CheckedGoal>>>(
             continue;
         }
         let is_declared = !is_installed || off_loop(move || Ok(declares_packages())).await == Ok(true);
-        let named = in_words(brought.iter().filter(|entry| entry.is_installed == is_installed));
-        if is_declared {
+        if is_declared && !is_newly_ignored {
             let filled = filled.clone();
             _ = off_loop(move || filled.keep()).await; // the copies that stay aside are in nobody's way
             let text =
                 format!("the goals pass with {named} as the agent left it: git ignores it, so no checkpoint has it");
             return (results, Some(Notice::info("ignored-files-used", text)));
         }
-        let text = format!(
-            "the goals pass only with the installed packages that the agent changed in {named}: \
-             no manifest and no lock file names another package"
-        );
+        let (tag, text) = match is_newly_ignored {
+            true => (
+                "newly-ignored-files",
+                format!(
+                    "the goals pass only with {named}, which git ignores since this run: a clone does not have it. \
+                     Commit it, or let the goal build it"
+                ),
+            ),
+            false => (
+                "packages-changed",
+                format!(
+                    "the goals pass only with the installed packages that the agent changed in {named}: \
+                     no manifest and no lock file names another package"
+                ),
+            ),
+        };
         for CheckedGoal { result, output, .. } in &mut checked {
             if !result.passed {
                 result.tail = Tail::from(&format!("{output}\nralph: {text}\n"));
             }
         }
-        notice = Some(Notice::warning("packages-changed", text));
+        notice = Some(Notice::warning(tag, text));
         break;
     }
     let filled = filled.clone();
@@ -74,16 +94,23 @@ pub(super) async fn with_ignored<Running: Future<Output = Vec<CheckedGoal>>>(
     (checked, notice)
 }
 
-fn in_words<'a>(entries: impl Iterator<Item = &'a IgnoredEntry>) -> String {
-    let paths: Vec<String> = entries.map(|entry| format!("`{}`", entry.path.display())).collect();
+/// Names the first of some paths.
+pub(super) fn named(paths: &[PathBuf]) -> String {
+    let first: Vec<String> = paths
+        .iter()
+        .take(NAMED)
+        .map(|path| format!("`{}`", path.display()))
+        .collect();
     let more = match paths.len().saturating_sub(NAMED) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    paths[..paths.len().min(NAMED)].join(", ") + &more
+    first.join(", ") + &more
 }
 
-async fn off_loop<T: Send + 'static>(work: impl FnOnce() -> Result<T, String> + Send + 'static) -> Result<T, String> {
+pub(super) async fn off_loop<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, String> + Send + 'static,
+) -> Result<T, String> {
     let done = spawn_blocking(inherited(work)).await;
     done.unwrap_or_else(|error| Err(error.to_string()))
 }

@@ -216,7 +216,7 @@ fn the_store_of_longer_names_of_objects_stands_in_for_its_repository_as_well() {
             .stored(["for-each-ref", "--format=%(refname)", REFERENCES])
             .lines()
             .count(),
-        2
+        3
     );
     project.write("lines", "changed\n");
     project.remove("precious");
