@@ -805,11 +805,30 @@ fn what_a_trial_had_in_place_is_put_back_after_a_kill() {
 }
 
 #[test]
+fn only_the_tests_of_altered_files_run_where_the_runner_can_be_told() {
+    needs!("node");
+    let sandbox = project(DONE, "ok");
+    let ran = |file: &str| format!("require('node:fs').appendFileSync(process.env.HOME + '/{file}', '1\\n');\n");
+    sandbox.write("add.test.js", &(ran("add") + TESTS));
+    sandbox.write("other.test.js", &(ran("other") + &SOFT.replace("{}", "{ void 0 }")));
+    sandbox.git(["add", "--all"]);
+    sandbox.git(["commit", "--quiet", "--message", "Tests that are counted"]);
+    let finished = run(&sandbox, &[]);
+    assert_eq!(proof(&finished), Some(Proof::Tests), "{finished:?}");
+    let runs = |file: &str| sandbox.read_home(file).unwrap_or_default().lines().count();
+    // Before the work, for the claim, and without what is no source; then with a comment, with other expectations, and with
+    // other work. The run before the work tells what the tests do without it.
+    assert_eq!((runs("other"), runs("add")), (3, 6), "{finished:?}");
+}
+
+#[test]
 fn work_that_was_taken_out_is_put_back_after_a_kill() {
     needs!("node");
     let sandbox = project(&format!("{DONE}; echo more > more.js; rm -f old.js"), "ok");
     sandbox.write("old.js", "old");
     sandbox.git(["init", "--quiet", "inner"]);
+    // Goals that ran before the work tell what the tests do without it.
+    sandbox.write(".ralph/config.json", r#"{ "gate": { "baseline": "off" } }"#);
     // The first run without the finished work leaves a file and waits.
     let goal = "tests=if grep -q undefined add.js; then if [ -e $HOME/claimed ] && [ ! -e $HOME/tried ]; then \
                 : > $HOME/tried; exec sleep 600; fi; else : > $HOME/claimed; fi; node --test";

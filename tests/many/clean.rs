@@ -16,12 +16,9 @@ const ENDLESS: &str = "[ $plan != ui ] || { echo ui > ui.txt; commit Work; said 
 fn references(sandbox: &Sandbox) -> Vec<String> {
     let list = ["for-each-ref", "--format=%(refname)", "refs/ralph"];
     let listed = [sandbox.git(list), sandbox.store_git(list)].concat();
-    let histories = |name: &&str| name.contains("/heads/");
-    listed
-        .lines()
-        .filter(|name| !histories(name))
-        .map(str::to_owned)
-        .collect()
+    // The others are no checkpoints.
+    let is_checkpoint = |name: &&str| !name.contains("/heads/") && !name.ends_with("/settings");
+    listed.lines().filter(is_checkpoint).map(str::to_owned).collect()
 }
 
 fn branches(sandbox: &Sandbox) -> Vec<String> {

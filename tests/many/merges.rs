@@ -227,12 +227,8 @@ fn what_is_merged_is_what_the_commits_hold_whatever_git_replace_shows_for_it() {
                   git replace -f $evil $good; git checkout -- api.txt; touch -d '1 hour' $(git rev-parse --git-path index)";
     let sandbox = two(LAZY, script, "true");
     let finished = batch(&sandbox, &["api.md", "--goal", "good=! grep -q EVIL api.txt"]).run(SOON);
-    // The second merge has the file, which the run has committed as it is.
-    assert!(
-        finished.stdout.contains("the goals fail on the merged tree"),
-        "{finished:?}"
-    );
-    // Whether the second one is made depends on what git refreshes in between; the other content is never merged.
+    // The run refuses the claim, since its commit has other content than the files that were checked. Whether git refreshes
+    // its index in between, so that the run commits the file as it is, is a matter of time.
     let merged = format!("{}:api.txt", target(&sandbox));
     let show = ["--no-replace-objects", "show", &merged];
     let merged = sandbox.program("git").args(show).run(SOON);

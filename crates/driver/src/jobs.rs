@@ -22,7 +22,7 @@ use ralph_gate::{
     guard::{FileContent, GuardError, is_prose},
 };
 use ralph_git::{
-    CountedChanges, Moment, Repository,
+    CountedChanges, Moment, Repository, Undelivered,
     fingerprint::{FingerprintHistory, fingerprint},
 };
 use ralph_plan::{
@@ -100,7 +100,26 @@ pub(super) struct JobContext {
     pub(super) unchanged_before: Mutex<Option<u32>>,
 }
 
+impl JobContext {
+    /// Whether a file is neither the plan nor ralph's own.
+    fn is_work(&self, path: &Path) -> bool {
+        path != self.plan && !path.starts_with(self.paths.project().join(".ralph"))
+    }
+}
+
 impl RunFiles for JobContext {
+    fn undelivered(&self, latest: Option<&Checkpoint>) -> Result<Undelivered, String> {
+        let (Some(repository), Some(latest)) = (&self.repository, latest) else {
+            return Ok(Undelivered::default());
+        };
+        let found = repository.undelivered(&self.run, latest);
+        let mut found = found.map_err(|error| with_causes(&error))?;
+        for files in [&mut found.uncommitted, &mut found.hidden] {
+            files.retain(|path| self.is_work(&repository.root().join(path)));
+        }
+        Ok(found)
+    }
+
     /// Returns no changes without checkpoints.
     fn work(&self, from: Option<&Checkpoint>, to: Option<&Checkpoint>) -> Work {
         let (Some(repository), Some(from), Some(to)) = (&self.repository, from, to) else {
@@ -108,9 +127,8 @@ impl RunFiles for JobContext {
         };
         let patch = repository.patch(from, Some(to));
         let files = earlier_files(Some(repository), self.paths.project(), Some(from), Some(to));
-        let is_work =
-            |path: &str| self.paths.project().join(path) != self.plan && !Path::new(path).starts_with(".ralph");
-        let files: Option<Vec<_>> = files.map(|files| files.into_iter().filter(|(path, _)| is_work(path)).collect());
+        let is_work = |(path, _): &(String, FileContent)| self.is_work(&self.paths.project().join(path));
+        let files: Option<Vec<_>> = files.map(|files| files.into_iter().filter(is_work).collect());
         let has_prose =
             |files: &Vec<(String, FileContent)>| !files.is_empty() && files.iter().all(|(path, _)| is_prose(path));
         let patch = patch.unwrap_or_default();

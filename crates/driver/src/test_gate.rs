@@ -2,6 +2,7 @@
 //!
 //! A record is written before any file is replaced, so that the agent's files can be restored after a crash.
 
+mod altered;
 mod bite;
 mod delivered;
 mod ignored;
@@ -37,7 +38,8 @@ use ralph_git::{Repository, Undelivered};
 use ralph_system::paths::{ProjectPaths, RunPaths};
 use ralph_text::with_causes;
 
-use bite::{AlteredRuns, EXPECTATIONS, Reached};
+use altered::{AlteredRuns, narrowed};
+use bite::{EXPECTATIONS, Reached};
 use ignored::off_loop;
 use in_place::{InPlace, blocking};
 
@@ -45,8 +47,10 @@ pub use merged::check_merged;
 pub(super) use skips::baselines;
 use skips::{counted_alone, run_of, skipped_tests, skips_more};
 pub(super) use without_work::Work;
-use without_work::{ChangedLines, WithWork};
+use without_work::{ChangedLines, WithWork, WithoutWork};
 pub(super) use work_tests::FailedBefore;
+use work_tests::any_at_once;
+use yardstick::Measured;
 
 use super::{
     goals::{CheckedGoal, ExecutionContext, all_passed, check_all},
@@ -352,6 +356,8 @@ pub(super) struct Closer {
 pub(super) trait RunFiles: Send + Sync + 'static {
     /// Returns the changes between two checkpoints.
     fn work(&self, from: Option<&Checkpoint>, to: Option<&Checkpoint>) -> Work;
+    /// Returns the files of a checkpoint that HEAD has otherwise, without those that are no work.
+    fn undelivered(&self, latest: Option<&Checkpoint>) -> Result<Undelivered, String>;
     fn repository(&self) -> Option<&Repository>;
     fn gate(&self) -> &TestGate;
 }
@@ -415,15 +421,8 @@ pub(super) async fn look<Run: RunFiles>(
         return look;
     };
     let found = {
-        let (run_files, run, latest) = (Arc::clone(run_files), RunId(place.run_id.clone()), latest.clone());
-        off_loop(move || match (run_files.repository(), &latest) {
-            (Some(repository), Some(latest)) => {
-                let found = repository.undelivered(&run, latest);
-                found.map_err(|error| with_causes(&error))
-            }
-            (_, _) => Ok(Undelivered::default()),
-        })
-        .await
+        let (run_files, latest) = (Arc::clone(run_files), latest.clone());
+        off_loop(move || run_files.undelivered(latest.as_ref())).await
     };
     if let Some(doubt) = delivered::doubt(&found) {
         let doubt = Text::from(doubt);
@@ -450,6 +449,7 @@ pub(super) async fn look<Run: RunFiles>(
             return look;
         }
     };
+    let changed_tests: Vec<String> = changes.iter().map(|change| change.path.to_string()).collect();
     let tries = !changes.is_empty() || skips_more(&checked, &before);
     let (mut counted, with_work): (Vec<Goal>, Vec<WithWork>) = goals
         .iter()
@@ -484,12 +484,31 @@ pub(super) async fn look<Run: RunFiles>(
         }
     };
     let mut report = checked;
+    let run = |goals| check_for_claim(goals, parallel, Arc::clone(&place));
+    let measured = Measured {
+        project: &site.project,
+        originals: &originals,
+        accepted: &accepted,
+        goals: &goals,
+    };
+    // Most work passes with the tests and all else as they were: then one run answers both.
+    let mut at_once = None;
+    if !changes.is_empty() {
+        match measured.passing(in_place, before_work, run).await {
+            Ok(passing) => (in_place, before_work, at_once) = passing,
+            Err(error) => {
+                look.untried(&site.project, changes, &error);
+                return look;
+            }
+        }
+    }
+    let passes_at_once = at_once.is_some();
     if tries {
-        let run = |goals| check_for_claim(goals, parallel, Arc::clone(&place));
         let skipped: Vec<Vec<String>> = report.iter().map(skipped_tests).collect();
-        let (tried, mut held) = match changes.is_empty() {
-            true => (report, Ok(in_place)),
-            false => with_originals(in_place, goals.clone(), run, &site.project, &originals).await,
+        let (tried, mut held) = match at_once {
+            Some(results) => (results, Ok(in_place)),
+            None if changes.is_empty() => (report, Ok(in_place)),
+            None => with_originals(in_place, goals.clone(), run, &site.project, &originals).await,
         };
         let mut alone = None;
         if skips_more(&tried, &before)
@@ -520,10 +539,8 @@ pub(super) async fn look<Run: RunFiles>(
         };
     }
     let passed = all_passed(&report);
-    if passed {
-        let run = |goals| check_for_claim(goals, parallel, Arc::clone(&place));
-        let measures = (&*site.project, &originals);
-        let needed = match yardstick::needed(in_place, measures, before_work, accepted, &goals, run).await {
+    if passed && !passes_at_once {
+        let needed = match measured.needed(in_place, before_work, run).await {
             Ok((held, before, needed)) => {
                 (in_place, before_work) = (held, before);
                 needed
@@ -561,6 +578,7 @@ pub(super) async fn look<Run: RunFiles>(
         let mut runs = AlteredRuns {
             held: in_place.take(),
             goals: counted.clone(),
+            narrowed: None,
             parallel,
             place: Arc::clone(&place),
         };
@@ -583,11 +601,29 @@ pub(super) async fn look<Run: RunFiles>(
         None => Ok(()),
     };
     if let (Ok(()), Some(before)) = (&ended, whole) {
+        let goals = {
+            let (originals, site, runners) = (Arc::clone(&originals), Arc::clone(&site), gate.runners);
+            let goals = counted.clone();
+            blocking(move || {
+                let mut files = originals.new_tests(&site.project)?;
+                files.extend(changed_tests);
+                let paths = files.iter().map(String::as_str).collect();
+                Ok(match files.is_empty() {
+                    true => Some(Vec::new()),
+                    false => narrowed(&goals, runners, &paths, &BTreeSet::new()),
+                })
+            })
+        };
+        let goals = WithoutWork {
+            of_changed: goals.await.unwrap_or_default(),
+            failed_before: failed_before.all_names().map(<[String]>::to_vec),
+            goals: counted,
+        };
         let tried = without_work::tried(
             site.record.clone(),
             originals,
             before,
-            counted,
+            goals,
             &with_work,
             parallel,
             place,
@@ -650,11 +686,19 @@ async fn bitten(
     let found = blocking(move || {
         let is_test = |path: &String| originals.test_files().any(|test| test == path);
         lines.retain(|(path, _)| has_mutants(path) && (!is_test(path) || path.ends_with(".rs")));
-        let tests = reached.map(|reached| bite::expectations(&originals, &site.project, &reached));
+        let tests = reached.map(|reached| bite::expectations(&originals, &site.project, &reached, &lines));
         Ok((tests.unwrap_or_default(), bite::work(&site.project, lines)))
     });
-    let (tests, work) = found.await.unwrap_or_default();
-    mutants.extend(bite::bite(runs, tests, EXPECTATIONS, until).await);
+    let (mut tests, work) = found.await.unwrap_or_default();
+    if !tests.is_empty() {
+        if bite::narrow(runs, &tests, EXPECTATIONS).await.is_none() {
+            return mutants;
+        }
+        let at_once = any_at_once(runs, &mut tests, EXPECTATIONS).await.unwrap_or_default();
+        let left = EXPECTATIONS - at_once.len();
+        mutants.extend(at_once);
+        mutants.extend(bite::bite(runs, tests, left, until).await);
+    }
     let of_work = usize::from(MUTANTS) - EXPECTATIONS;
     mutants.extend(bite::bite(runs, work, of_work, until).await);
     mutants

@@ -1,9 +1,8 @@
 //! Small changes of tests and work, each tried alone.
 
 use std::{
-    collections::HashSet,
+    collections::{BTreeMap, HashSet},
     path::{Path, PathBuf},
-    sync::Arc,
     time::Instant,
 };
 
@@ -16,8 +15,8 @@ use ralph_system::files::read_bytes;
 use ralph_text::{is_part_of_word, whole_words};
 
 use super::{
-    super::goals::{CheckedGoal, ExecutionContext, all_passed, check_all},
-    in_place::{InPlace, substituted},
+    super::goals::{CheckedGoal, all_passed},
+    altered::{AlteredFile, AlteredRuns, function_name, header_of, outcome},
     without_work::ChangedLines,
 };
 
@@ -30,83 +29,114 @@ const LINES_OF_A_TEST: usize = 60;
 /// Longer files are not mutated.
 pub(super) const FILE_BYTES: u64 = 1 << 20;
 
-/// Runs goals with altered files, which are restored after each run.
-pub(super) struct AlteredRuns {
-    /// `None` once files could not be altered or restored: dropping it restored all of them, and nothing runs any more.
-    pub(super) held: Option<InPlace>,
-    pub(super) goals: Vec<Goal>,
-    pub(super) parallel: bool,
-    pub(super) place: Arc<ExecutionContext>,
+/// Narrows the runs to the tests of the first `candidates`, of which `at_most` are tried.
+pub(super) async fn narrow(runs: &mut AlteredRuns, candidates: &[Candidate], at_most: usize) -> Option<()> {
+    let first = || candidates.iter().take(at_most);
+    let names = first().filter_map(|candidate| {
+        let text = str::from_utf8(&candidate.before).ok()?;
+        function_name(&header_of(&candidate.mutation, text)?)
+    });
+    let names = names.collect();
+    let files: BTreeMap<&str, &Vec<u8>> = first()
+        .map(|candidate| (candidate.mutation.mutant.path.as_str(), &candidate.before))
+        .collect();
+    let as_they_are = files.into_iter().map(|(path, text)| AlteredFile {
+        path: path.to_owned(),
+        before: text.clone(),
+        altered: text.clone(),
+    });
+    runs.narrow(as_they_are.collect(), &names).await
 }
 
-/// A file and its altered content.
-pub(super) struct AlteredFile {
-    pub(super) path: String,
-    pub(super) before: Vec<u8>,
-    pub(super) altered: Vec<u8>,
-}
-
-impl AlteredRuns {
-    pub(super) async fn run(&mut self, files: Vec<AlteredFile>) -> Option<Vec<CheckedGoal>> {
-        let mut held = self.held.take()?;
-        for file in &files {
-            held = substituted(held, file.path.clone(), file.altered.clone()).await?;
-        }
-        let results = check_all(self.goals.clone(), self.parallel, Arc::clone(&self.place)).await;
-        for file in files {
-            held = substituted(held, file.path, file.before).await?;
-        }
-        self.held = Some(held);
-        Some(results)
-    }
-}
-
-/// Tries `candidates` one after the other, each alone, until `at_most` have a verdict.
+/// Tries `candidates`, each alone, until `at_most` have a verdict. Those that no test of the narrowed goals notices are tried
+/// with all tests: together, and each alone if a test fails then.
 pub(super) async fn bite(
     runs: &mut AlteredRuns,
     candidates: Vec<Candidate>,
     at_most: usize,
     until: Instant,
 ) -> Vec<TriedMutant> {
-    let mut tried = Vec::new();
+    let (mut tried, mut left) = (Vec::new(), Vec::new());
     let mut verdicts = 0;
-    for Candidate { mutation, before } in candidates {
+    for candidate in candidates {
         if verdicts >= at_most || Instant::now() >= until {
             break;
         }
-        let file = AlteredFile {
-            path: mutation.mutant.path.to_string(),
-            before,
-            altered: mutation.text.into_bytes(),
-        };
-        let Some(results) = runs.run(vec![file]).await else {
-            break;
+        let Some(results) = runs.run_some(vec![candidate.file()]).await else {
+            return tried;
         };
         let outcome = outcome(&results);
         verdicts += usize::from(outcome != MutantOutcome::NoVerdict);
-        tried.push(TriedMutant {
-            mutant: mutation.mutant,
-            outcome,
-        });
+        match outcome == MutantOutcome::Missed && runs.narrowed.is_some() {
+            true => left.push(candidate),
+            false => tried.push(candidate.tried(outcome)),
+        }
+    }
+    if left.len() > 1
+        && let Some(files) = all_files(&left)
+    {
+        let Some(results) = runs.run(files).await else {
+            return tried;
+        };
+        if all_passed(&results) {
+            let missed = |candidate: Candidate| candidate.tried(MutantOutcome::Missed);
+            tried.extend(left.drain(..).map(missed));
+        }
+    }
+    for candidate in left {
+        if Instant::now() >= until {
+            break;
+        }
+        let Some(results) = runs.run(vec![candidate.file()]).await else {
+            break;
+        };
+        tried.push(candidate.tried(outcome(&results)));
     }
     tried
 }
 
-pub(super) fn outcome(results: &[CheckedGoal]) -> MutantOutcome {
-    if all_passed(results) {
-        return MutantOutcome::Missed;
+/// Each file with all mutants of it; `None` if two of them change the same part.
+fn all_files(candidates: &[Candidate]) -> Option<Vec<AlteredFile>> {
+    let mut by_path: BTreeMap<&str, Vec<&Candidate>> = BTreeMap::new();
+    for candidate in candidates {
+        by_path
+            .entry(&candidate.mutation.mutant.path)
+            .or_default()
+            .push(candidate);
     }
-    let has_failed = |checked: &CheckedGoal| checked.result.tests.as_ref().is_some_and(|tests| tests.failed > 0);
-    match results.iter().any(has_failed) {
-        true => MutantOutcome::Noticed,
-        false => MutantOutcome::NoVerdict,
-    }
+    let all_in = |(path, of_file): (&str, Vec<&Candidate>)| {
+        let before = &of_file[0].before;
+        let mutations: Vec<&Mutation> = of_file.iter().map(|candidate| &candidate.mutation).collect();
+        Some(AlteredFile {
+            path: path.to_owned(),
+            before: before.clone(),
+            altered: Mutation::all_in(str::from_utf8(before).ok()?, &mutations)?.into_bytes(),
+        })
+    };
+    by_path.into_iter().map(all_in).collect()
 }
 
 /// A mutant, with the original content of its file.
 pub(super) struct Candidate {
-    mutation: Mutation,
-    before: Vec<u8>,
+    pub(super) mutation: Mutation,
+    pub(super) before: Vec<u8>,
+}
+
+impl Candidate {
+    pub(super) fn tried(self, outcome: MutantOutcome) -> TriedMutant {
+        TriedMutant {
+            mutant: self.mutation.mutant,
+            outcome,
+        }
+    }
+
+    fn file(&self) -> AlteredFile {
+        AlteredFile {
+            path: self.mutation.mutant.path.to_string(),
+            before: self.before.clone(),
+            altered: self.mutation.text.clone().into_bytes(),
+        }
+    }
 }
 
 /// Evidence of which tests run: a goal may run only some of the project's tests.
@@ -176,11 +206,21 @@ impl Reached {
     }
 }
 
-/// Returns mutants of expectations. Tests that are known to run come first, altered literals come before negated assertions,
-/// and each file has one before any has a second. New tests come after older ones.
+/// Returns mutants of expectations. Tests that are known to run come first, then files that name a module that the run has
+/// changed; altered literals come before negated assertions, and each file has one before any has a second. New tests come
+/// after older ones.
 ///
 /// The files are read with the originals in place.
-pub(super) fn expectations(originals: &Originals, project: &Path, reached: &Reached) -> Vec<Candidate> {
+pub(super) fn expectations(
+    originals: &Originals,
+    project: &Path,
+    reached: &Reached,
+    changed: &ChangedLines,
+) -> Vec<Candidate> {
+    let modules = changed
+        .iter()
+        .filter_map(|(path, _)| Path::new(path).file_stem()?.to_str());
+    let modules: Vec<&str> = modules.collect();
     let new = originals.new_tests(project).unwrap_or_default();
     let known = originals.test_files().map(|path| (false, path));
     let all = known.chain(new.iter().map(|path| (true, path.as_str())));
@@ -198,11 +238,12 @@ pub(super) fn expectations(originals: &Originals, project: &Path, reached: &Reac
             continue;
         };
         let with_tests = reached.lines_with_tests(text);
+        let is_foreign = !modules.iter().any(|module| contains_word(text, module));
         let mutations = test_mutants(path, text, text.len() as u64).into_iter().map(|mutation| {
             let above = with_tests.iter().take(mutation.mutant.line as usize);
             let runs = above.rev().take(LINES_OF_A_TEST).any(|has_test| *has_test);
             let is_negation = mutation.kind != MutationKind::Literal;
-            ((is_unknown && !runs, is_new, is_negation, !runs), mutation)
+            ((is_unknown && !runs, is_foreign, is_new, is_negation, !runs), mutation)
         });
         let mut of_file: Vec<_> = mutations.collect();
         of_file.sort_by_key(|(rank, _)| *rank);
@@ -278,10 +319,11 @@ mod tests {
             &originals,
             &project,
             &Reached::by(&[goal("pytest -q")], &[], PathBuf::new()),
+            &Vec::new(),
         );
         assert_eq!(last.last().unwrap().mutation.mutant.path, "tests/new/test_c.py");
         let first = |reached: &Reached| {
-            expectations(&originals, &project, reached)[0]
+            expectations(&originals, &project, reached, &Vec::new())[0]
                 .mutation
                 .mutant
                 .path

@@ -60,9 +60,14 @@ impl WithWork {
 
     /// Whether a named test fails `without` the work and passes with it.
     fn is_noticed_in(&self, without: &CheckedGoal) -> bool {
-        let failed = without.report.iter().flat_map(|report| &report.failed);
-        let mut failed = failed.filter(|name| !name.contains(NOT_LOADED) && !self.failed.contains(name));
-        failed.any(|name| self.passed.is_empty() || self.passed.contains(name))
+        let mut failed = without.report.iter().flat_map(|report| &report.failed);
+        failed.any(|name| self.has_mended(name))
+    }
+
+    /// Whether a test that fails without the work passes with it.
+    fn has_mended(&self, name: &String) -> bool {
+        let is_known = !name.contains(NOT_LOADED) && !self.failed.contains(name);
+        is_known && (self.passed.is_empty() || self.passed.contains(name))
     }
 }
 
@@ -82,7 +87,39 @@ fn outcome(with: &[WithWork], without: &[CheckedGoal]) -> MutantOutcome {
     }
 }
 
-/// Runs `goals` once without the work and compares with the tests `with` it. Returns `None` if the work is only tests.
+/// The goals that are run without the work.
+pub(super) struct WithoutWork {
+    pub(super) goals: Vec<Goal>,
+    /// The same with only the tests that the run has changed or added; without goals if there are none.
+    pub(super) of_changed: Option<Vec<Goal>>,
+    /// The tests that failed before the run; `None` if that is unknown. It tells of the unchanged tests.
+    pub(super) failed_before: Option<Vec<String>>,
+}
+
+impl WithoutWork {
+    /// Returns what is known before all tests run without the work. `changed` are the results of changed tests.
+    fn known(&self, with: &[WithWork], changed: &[CheckedGoal]) -> Option<MutantOutcome> {
+        let failed = self.failed_before.as_ref()?;
+        let has_mended = failed.iter().any(|name| with.iter().any(|with| with.has_mended(name)));
+        let is_missed = |checked: &CheckedGoal| checked.result.passed && ran(checked) > 0;
+        if has_mended || outcome(with, changed) == MutantOutcome::Noticed {
+            return Some(MutantOutcome::Noticed);
+        }
+        (failed.is_empty() && changed.iter().all(is_missed)).then_some(MutantOutcome::Missed)
+    }
+
+    async fn run(self, with: &[WithWork], parallel: bool, place: Arc<ExecutionContext>) -> MutantOutcome {
+        if let Some(goals) = self.of_changed.clone() {
+            let changed = check_all(goals, parallel, Arc::clone(&place)).await;
+            if let Some(known) = self.known(with, &changed) {
+                return known;
+            }
+        }
+        outcome(with, &check_all(self.goals, parallel, place).await)
+    }
+}
+
+/// Runs goals without the work and compares with the tests `with` it. Returns `None` if the work is only tests.
 ///
 /// # Errors
 /// [`GuardError`] if the agent's files cannot be restored.
@@ -90,7 +127,7 @@ pub(super) async fn tried(
     record: PathBuf,
     originals: Arc<Originals>,
     before: Vec<(String, FileContent)>,
-    goals: Vec<Goal>,
+    goals: WithoutWork,
     with: &[WithWork],
     parallel: bool,
     place: Arc<ExecutionContext>,
@@ -124,7 +161,7 @@ pub(super) async fn tried(
     };
     let outcome = match in_place.refused() {
         Some(_) => MutantOutcome::NoVerdict,
-        None => outcome(with, &check_all(goals, parallel, place).await),
+        None => goals.run(with, parallel, place).await,
     };
     blocking(move || in_place.end()).await?;
     Ok(Some(TriedMutant { mutant, outcome }))

@@ -16,7 +16,8 @@ use ralph_system::files::read_bytes;
 
 use super::{
     super::goals::{CheckedGoal, all_passed},
-    bite::{AlteredFile, AlteredRuns, FILE_BYTES, FILES, outcome},
+    altered::{AlteredFile, AlteredRuns, function_name, header_of},
+    bite::{Candidate, FILE_BYTES, FILES},
 };
 
 /// Maximum number of tests of the work whose expectations are altered.
@@ -47,6 +48,11 @@ impl FailedBefore {
                 .collect(),
             is_unknown: results.is_empty() || results.iter().any(is_unnamed),
         }
+    }
+
+    /// Returns the names of failed tests; `None` if there may be others.
+    pub(super) fn all_names(&self) -> Option<&[String]> {
+        (!self.is_unknown).then_some(&*self.names)
     }
 
     /// Whether the test that `header` opens in the file at `path` failed, or that whole file.
@@ -117,8 +123,7 @@ pub(super) fn find(originals: &Originals, project: &Path, before: &FailedBefore)
         };
         let tests = expectations_by_test(path, &text, OF_ONE_TEST).into_iter();
         let tests = tests.filter_map(|mutations| {
-            let line = mutations.first()?.test as usize;
-            let header = text.lines().nth(line.checked_sub(1)?)?.to_owned();
+            let header = header_of(mutations.first()?, &text)?;
             (is_new || before.has(path, &header)).then(|| WorkTest {
                 path: path.to_owned(),
                 header,
@@ -159,9 +164,15 @@ pub(super) async fn tried(
         return Vec::new();
     };
     let mut tried = Vec::new();
-    let Some(outcome) = commented(runs, &files).await else {
+    let names = tests.iter().filter_map(|test| function_name(&test.header)).collect();
+    if runs.narrow(with_comments(&files), &names).await.is_none() {
         return tried;
+    }
+    let outcome = match runs.narrowed {
+        Some(_) => Some(MutantOutcome::Missed),
+        None => commented(runs, &files).await,
     };
+    let Some(outcome) = outcome else { return tried };
     if outcome == MutantOutcome::Noticed {
         let mutant = Mutant {
             path: first.as_str().into(),
@@ -172,13 +183,9 @@ pub(super) async fn tried(
         };
         return vec![TriedMutant { mutant, outcome }];
     }
-    let mut noticed = Vec::new();
-    if tests.len() > 1 {
-        let Some(results) = runs.run(all_altered(&tests, &files)).await else {
-            return tried;
-        };
-        noticed = tests.iter().map(|test| has_failed(test, &results, with_work)).collect();
-    }
+    let Some(noticed) = at_once(runs, &tests, &files).await else {
+        return tried;
+    };
     for (at, test) in tests.into_iter().enumerate() {
         if noticed.get(at) == Some(&true) {
             tried.extend(test.mutations.into_iter().next().map(|mutation| TriedMutant {
@@ -192,10 +199,9 @@ pub(super) async fn tried(
                 return tried;
             }
             let Some(before) = files.get(&test.path) else { break };
-            let Some(results) = runs.run(vec![altered(&test.path, before, mutation.text)]).await else {
+            let Some(outcome) = runs.outcome(altered(&test.path, before, mutation.text)).await else {
                 return tried;
             };
-            let outcome = self::outcome(&results);
             tried.push(TriedMutant {
                 mutant: mutation.mutant,
                 outcome,
@@ -208,11 +214,48 @@ pub(super) async fn tried(
     tried
 }
 
+/// Alters one expectation of each test, all in one run, and returns for each test whether it has failed by its name. A
+/// single test is not run.
+async fn at_once(runs: &mut AlteredRuns, tests: &[WorkTest], files: &BTreeMap<String, String>) -> Option<Vec<bool>> {
+    if tests.len() < 2 {
+        return Some(Vec::new());
+    }
+    let results = runs.run_some(all_altered(tests, files)).await?;
+    Some((0..tests.len()).map(|at| has_failed(tests, at, &results)).collect())
+}
+
+/// Alters the expectations of the first `candidates`, all in one run. Moves those that are noticed by name to the result.
+pub(super) async fn any_at_once(
+    runs: &mut AlteredRuns,
+    candidates: &mut Vec<Candidate>,
+    at_most: usize,
+) -> Option<Vec<TriedMutant>> {
+    let first = || candidates.iter().take(at_most);
+    let mut files = BTreeMap::new();
+    for Candidate { mutation, before } in first() {
+        let text = str::from_utf8(before).unwrap_or_default();
+        files.insert(mutation.mutant.path.to_string(), text.to_owned());
+    }
+    let tests = first().map(|Candidate { mutation, .. }| WorkTest {
+        path: mutation.mutant.path.to_string(),
+        header: header_of(mutation, &files[&*mutation.mutant.path]).unwrap_or_default(),
+        mutations: vec![mutation.clone()],
+    });
+    let tests: Vec<WorkTest> = tests.collect();
+    let mut noticed = at_once(runs, &tests, &files).await?.into_iter();
+    let of_names = candidates.extract_if(.., |_| noticed.next() == Some(true));
+    Some(
+        of_names
+            .map(|candidate| candidate.tried(MutantOutcome::Noticed))
+            .collect(),
+    )
+}
+
 /// Runs the goals with a comment at the end of each file; once more if they fail, which may be chance.
 async fn commented(runs: &mut AlteredRuns, files: &BTreeMap<String, String>) -> Option<MutantOutcome> {
     let mut outcome = MutantOutcome::NoVerdict;
     for _ in 0..2 {
-        let results = runs.run(files.iter().map(with_comment).collect()).await?;
+        let results = runs.run(with_comments(files)).await?;
         let mut failed = results.iter().filter_map(|checked| checked.result.why.as_ref());
         // A busy machine may be slow once.
         let is_chance = |why: &GoalFailure| matches!(why, GoalFailure::TimedOut { .. } | GoalFailure::Killed);
@@ -223,6 +266,10 @@ async fn commented(runs: &mut AlteredRuns, files: &BTreeMap<String, String>) -> 
         };
     }
     Some(outcome)
+}
+
+fn with_comments(files: &BTreeMap<String, String>) -> Vec<AlteredFile> {
+    files.iter().map(with_comment).collect()
 }
 
 fn with_comment((path, text): (&String, &String)) -> AlteredFile {
@@ -249,16 +296,13 @@ fn all_altered(tests: &[WorkTest], files: &BTreeMap<String, String>) -> Vec<Alte
     all.collect()
 }
 
-/// Whether a test failed by its name, which no other test has.
-fn has_failed(test: &WorkTest, results: &[CheckedGoal], with_work: &[CheckedGoal]) -> bool {
-    let (failed, passed) = named_in(test, results);
-    let (_, passed_with_work) = named_in(test, with_work);
-    let all: BTreeSet<String> = [&failed, &passed, &passed_with_work]
-        .into_iter()
-        .flatten()
-        .cloned()
-        .collect();
-    !failed.is_empty() && all.len() == 1
+/// Whether the test at this place failed by its name, which no other altered test has. Subclasses run the tests of a class
+/// under names of their own.
+fn has_failed(tests: &[WorkTest], at: usize, results: &[CheckedGoal]) -> bool {
+    let (failed, _) = named_in(&tests[at], results);
+    let others = || tests.iter().enumerate().filter(|(other, _)| *other != at);
+    let is_shared = |name: &String| others().any(|(_, other)| is_named(&other.header, name));
+    failed.iter().any(|name| !is_shared(name))
 }
 
 /// The names of failed and of passed tests that may be this one. The cases of a test with parameters have one name.

@@ -44,28 +44,71 @@ pub(super) fn find(
     Ok(files)
 }
 
-/// Runs `goals` with the yardstick as it was, and returns the files that they need of it. The content of the changed files
-/// `before` the work is handed back.
-///
-/// # Errors
-/// [`GuardError`] if a file cannot be read or replaced. The agent's files are restored then.
-pub(super) async fn needed<Running: Future<Output = Vec<CheckedGoal>>>(
-    held: InPlace,
-    (project, originals): (&Path, &Arc<Originals>),
-    before: Vec<(String, FileContent)>,
-    accepted: BTreeSet<String>,
-    goals: &[Goal],
-    run: impl Fn(Vec<Goal>) -> Running,
-) -> Result<(InPlace, Vec<(String, FileContent)>, Option<Needed>), GuardError> {
-    let (files, before) = {
-        let (project, originals, goals) = (project.to_owned(), Arc::clone(originals), goals.to_vec());
-        blocking(move || Ok((find(&originals, &project, &before, &accepted, &goals)?, before))).await?
-    };
-    if files.is_empty() {
-        return Ok((held, before, None));
+/// What the yardstick is found by, and the goals that are run with it as it was.
+#[derive(Clone, Copy)]
+pub(super) struct Measured<'m> {
+    pub(super) project: &'m Path,
+    pub(super) originals: &'m Arc<Originals>,
+    /// The paths of changes that the user has accepted.
+    pub(super) accepted: &'m BTreeSet<String>,
+    pub(super) goals: &'m [Goal],
+}
+
+impl Measured<'_> {
+    /// Finds the yardstick; `None` if the run has changed nothing of it. The changed files `before` the work are handed back.
+    async fn search(
+        self,
+        before: Vec<(String, FileContent)>,
+    ) -> Result<(Option<Search>, Vec<(String, FileContent)>), GuardError> {
+        let (project, originals) = (self.project.to_owned(), Arc::clone(self.originals));
+        let (accepted, goals) = (self.accepted.clone(), self.goals.to_vec());
+        let find = move || Ok((find(&originals, &project, &before, &accepted, &goals)?, before));
+        let (files, before) = blocking(find).await?;
+        Ok(((!files.is_empty()).then(|| Search::new(files)), before))
     }
-    let (held, needed) = Search::new(files).needed(held, || run(goals.to_vec())).await?;
-    Ok((held, before, needed))
+
+    /// Runs the goals with the yardstick as it was, beside the originals that are in place. Returns the results if they pass:
+    /// then they answer for both. With new tests, which are altered beside the originals later, they do not. The content of the
+    /// changed files `before` the work is handed back.
+    ///
+    /// # Errors
+    /// [`GuardError`] if a file cannot be read or replaced. The agent's files are restored then.
+    pub(super) async fn passing<Running: Future<Output = Vec<CheckedGoal>>>(
+        self,
+        held: InPlace,
+        before: Vec<(String, FileContent)>,
+        run: impl Fn(Vec<Goal>) -> Running,
+    ) -> Result<(InPlace, Vec<(String, FileContent)>, Option<Vec<CheckedGoal>>), GuardError> {
+        let (search, before) = self.search(before).await?;
+        let has_new_tests = |search: &Search| search.files.iter().any(|file| file.kind == YardstickKind::Test);
+        let Some(mut search) = search.filter(|search| !has_new_tests(search)) else {
+            return Ok((held, before, None));
+        };
+        let held = search.arranged(held, &[]).await?;
+        let results = run(self.goals.to_vec()).await;
+        let all = search.all();
+        let held = search.arranged(held, &all).await?;
+        Ok((held, before, all_passed(&results).then_some(results)))
+    }
+
+    /// Runs the goals with the yardstick as it was, and returns the files that they need of it. The content of the changed
+    /// files `before` the work is handed back.
+    ///
+    /// # Errors
+    /// [`GuardError`] if a file cannot be read or replaced. The agent's files are restored then.
+    pub(super) async fn needed<Running: Future<Output = Vec<CheckedGoal>>>(
+        self,
+        held: InPlace,
+        before: Vec<(String, FileContent)>,
+        run: impl Fn(Vec<Goal>) -> Running,
+    ) -> Result<(InPlace, Vec<(String, FileContent)>, Option<Needed>), GuardError> {
+        let (search, before) = self.search(before).await?;
+        let Some(search) = search else {
+            return Ok((held, before, None));
+        };
+        let (held, needed) = search.needed(held, || run(self.goals.to_vec())).await?;
+        Ok((held, before, needed))
+    }
 }
 
 /// The search for the files without which the goals do not pass.
@@ -83,6 +126,10 @@ impl Search {
         }
     }
 
+    fn all(&self) -> Vec<usize> {
+        (0..self.files.len()).collect()
+    }
+
     /// Runs the goals with all files as they were. If they fail, gives groups of the files back to find the smallest that
     /// explains it; returns `None` if the goals pass, or need no more than other dependencies. All files are the agent's
     /// again afterwards.
@@ -94,7 +141,7 @@ impl Search {
         mut held: InPlace,
         run: impl Fn() -> Running,
     ) -> Result<(InPlace, Option<Needed>), GuardError> {
-        let all: Vec<usize> = (0..self.files.len()).collect();
+        let all = self.all();
         let of = |search: &Self, kind: YardstickKind| -> Vec<usize> {
             let files = search.files.iter().enumerate();
             files.filter(|(_, file)| file.kind == kind).map(|(at, _)| at).collect()

@@ -28,6 +28,9 @@ pub struct Runner {
     /// How to find tests in source files; `None` if it has none there.
     pub blocks: Option<InlineTests>,
     pub(super) command: Vec<LinePattern>,
+    /// The arguments with which it runs only some tests: `{files}` stands for their files, `{names}` for their names and
+    /// `{any_name}` for an expression that matches these. `None` if it cannot be told.
+    pub(super) narrow: Option<String>,
     /// `None` for a runner that only starts others, such as `make`.
     pub(super) output: Option<ResultFormat>,
     /// Its output is only considered if no other runner's is recognised.
@@ -130,6 +133,7 @@ impl Runner {
             sections: written.sections,
             blocks: written.blocks,
             command: parser.patterns("command", &written.command, &[])?,
+            narrow: written.narrow,
             output: written.output.map(|output| parser.output(output)).transpose()?,
             fallback: written.fallback,
             silent: parser.patterns("silent", &written.silent, &[])?,
@@ -143,6 +147,7 @@ struct WrittenRunner {
     title: String,
     #[serde(default)]
     command: Vec<Spanned<String>>,
+    narrow: Option<String>,
     #[serde(default)]
     tests: Vec<String>,
     #[serde(default)]

@@ -21,6 +21,30 @@ impl Runners {
         self.0.iter().filter(is_likely).collect()
     }
 
+    /// Returns a command line that runs only the tests of `files`, or those with `names`, if the last command of `command`
+    /// is a runner that can be told so. Whether it does run them, only a run can tell.
+    pub fn narrowed(&self, command: &str, files: &[&str], names: &[&str]) -> Option<String> {
+        let last = command.rsplit(['&', '|', ';', '\n']).next()?;
+        let is_plain = |word: &&str| {
+            let is_usual = |byte: u8| byte.is_ascii_alphanumeric() || b"_./-".contains(&byte);
+            !word.is_empty() && !word.starts_with('-') && word.bytes().all(is_usual)
+        };
+        self.likely(last).into_iter().find_map(|runner| {
+            let narrow = runner.narrow.as_deref()?;
+            // A command line may have the mark already after which arguments are for the tests.
+            let narrow = narrow
+                .strip_prefix("-- ")
+                .filter(|_| last.contains(" -- "))
+                .unwrap_or(narrow);
+            let words = if narrow.contains("{files}") { files } else { names };
+            let is_known = !words.is_empty() && words.iter().all(is_plain);
+            let arguments = narrow
+                .replace("{files}", &words.join(" "))
+                .replace("{names}", &words.join(" "));
+            is_known.then(|| format!("{command} {}", arguments.replace("{any_name}", &words.join("|"))))
+        })
+    }
+
     /// Returns a reader for the output of a command line.
     ///
     /// If the command line names runners, and none that starts others, only their output counts; otherwise every

@@ -50,6 +50,32 @@ fn a_command_line_leads_to_its_runners() {
 }
 
 #[test]
+fn a_goal_is_narrowed_where_its_last_command_is_a_runner_that_takes_tests() {
+    let runners = runners();
+    let narrowed = |command: &str, files: &[&str]| runners.narrowed(command, files, &["adds", "sums"]);
+    for (command, expected) in [
+        ("cd api && pytest -q", Some("cd api && pytest -q tests/test_a.py")),
+        ("npm test", Some("npm test -- tests/test_a.py")),
+        ("npm test -- --ci", Some("npm test -- --ci tests/test_a.py")),
+        ("cargo test --offline", Some("cargo test --offline -- adds sums")),
+        ("go test ./...", Some("go test ./... -run '^(adds|sums)$'")),
+        ("pytest -q && ./deploy.sh", None),
+        ("pytest -q | tee out", None),
+        ("make test", None),
+    ] {
+        assert_eq!(
+            narrowed(command, &["tests/test_a.py"]).as_deref(),
+            expected,
+            "{command}"
+        );
+    }
+    for odd in ["-rf", "a b.py", "$(x).py", "a;b.py", ""] {
+        assert_eq!(narrowed("pytest", &[odd]), None, "{odd}");
+    }
+    assert_eq!(narrowed("pytest", &[]), None);
+}
+
+#[test]
 fn what_is_wrong_with_a_runner_is_said_with_its_line() {
     for (text, expected) in [
         ("", "missing field `title`"),
