@@ -2,7 +2,7 @@
 
 use ralph_core::{
     event::{Changes, Outcome},
-    run::Iteration,
+    run::{GoalStatus, Iteration},
 };
 use ralph_text::one_line;
 use ralph_words::{cost_in_words, counted, outcome_word, review_word, short_duration, ticking};
@@ -131,7 +131,7 @@ fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
     pen.role(area.x + 3, area.y, end, &(line(&names) + "task"), TextRole::Dim);
     for ((y, (at, iteration)), row) in (area.y + 1..area.bottom()).zip(shown).zip(&table) {
-        let (sign, style) = sign(iteration, pen.theme);
+        let (sign, style) = sign(iteration, &model.run.goals, pen.theme);
         pen.text(area.x + 1, y, end, sign, style);
         let cells: Vec<&str> = row.iter().map(String::as_str).collect();
         let x = pen.role(area.x + 3, y, end, &line(&cells), TextRole::Plain);
@@ -174,9 +174,7 @@ const COLUMNS: &[HistoryColumn] = &[
     column("#", |_, iteration| iteration.number.to_string()),
     wide(HistoryColumn {
         is_left: true,
-        ..column("outcome", |_, iteration| {
-            IterationVerdict::from_iteration(iteration).word(iteration)
-        })
+        ..column("outcome", |model, iteration| outcome(iteration, &model.run.goals))
     }),
     column("time", |model, iteration| match iteration.outcome {
         Some(_) => short_duration(iteration.duration_ms),
@@ -268,9 +266,27 @@ impl IterationVerdict {
     }
 }
 
-/// The sign of an iteration's result. Green only for closed tasks and verified claims.
-pub(in crate::tui) fn sign(iteration: &Iteration, theme: &Theme) -> (&'static str, Style) {
+/// Returns the names of the failing goals that an iteration broke.
+fn broken<'g>(iteration: &Iteration, goals: &'g [GoalStatus]) -> impl Iterator<Item = &'g str> {
+    let number = Some(iteration.number);
+    let broken = goals.iter().filter(move |goal| goal.broken_by == number);
+    broken.map(|goal| &*goal.name)
+}
+
+fn outcome(iteration: &Iteration, goals: &[GoalStatus]) -> String {
+    let broken: Vec<&str> = broken(iteration, goals).collect();
+    match broken.is_empty() {
+        true => IterationVerdict::from_iteration(iteration).word(iteration),
+        false => format!("broke {}", one_line(&broken.join(", "))),
+    }
+}
+
+/// The sign of an iteration's result. Green only for closed tasks and verified claims that broke no goal.
+pub(in crate::tui) fn sign(iteration: &Iteration, goals: &[GoalStatus], theme: &Theme) -> (&'static str, Style) {
     let glyphs = theme.glyphs;
+    if broken(iteration, goals).next().is_some() {
+        return (glyphs.bad, theme.style(TextRole::Bad));
+    }
     let (sign, role) = match IterationVerdict::from_iteration(iteration) {
         IterationVerdict::Running => (glyphs.current, TextRole::Accent),
         IterationVerdict::Verified | IterationVerdict::Closed => (glyphs.good, TextRole::Good),
@@ -311,10 +327,7 @@ mod tests {
                 ..Iteration::default()
             };
             change(&mut iteration);
-            (
-                sign(&iteration, &theme),
-                IterationVerdict::from_iteration(&iteration).word(&iteration),
-            )
+            (sign(&iteration, &[], &theme), outcome(&iteration, &[]))
         };
         let shown = |sign, role, word: &str| ((sign, theme.style(role)), word.to_owned());
         assert_eq!(ended(|_| {}), shown("·", TextRole::Plain, "worked"));
@@ -339,5 +352,20 @@ mod tests {
             iteration.look.refused.push(Missing::PlanUnreadable);
         };
         assert_eq!(ended(refused), shown("✖", TextRole::Wait, "refused"));
+        let iteration = Iteration {
+            number: 3,
+            outcome: Some(Outcome::Completed),
+            closed: 1,
+            ..Iteration::default()
+        };
+        let goal = GoalStatus {
+            broken_by: Some(3),
+            ..GoalStatus::unknown("tests")
+        };
+        let told = (
+            sign(&iteration, std::slice::from_ref(&goal), &theme),
+            outcome(&iteration, &[goal]),
+        );
+        assert_eq!(told, shown("✖", TextRole::Bad, "broke tests"));
     }
 }

@@ -444,7 +444,7 @@ fn iterations(model: &Model, part: Rect, pen: &mut Pen<'_>) {
     title(part, &counted(all.dropped() + all.len() as u64, "iteration"), pen);
     let shown = all.iter().skip(all.len() - shown_iterations(model, part));
     for (y, iteration) in (part.y + 1..part.bottom()).zip(shown) {
-        let (sign, style) = history::sign(iteration, pen.theme);
+        let (sign, style) = history::sign(iteration, &model.run.goals, pen.theme);
         let end = part.right() - 1;
         let mut x = pen.text(part.x + 1, y, end, &format!("{sign} "), style);
         x = pen.role(x, y, end, &format!("{:>3} ", iteration.number), TextRole::Dim);

@@ -121,7 +121,7 @@ fn sections(preview: &PlanPreview, area: Rect, pen: &mut Pen<'_>) {
     heading(parts[2], "latest iterations", pen);
     let latest = preview.iterations.len().saturating_sub(iterations);
     for (y, iteration) in rows(parts[2]).zip(preview.iterations.iter().skip(latest)) {
-        let (sign, style) = sign_of_iteration(iteration, pen.theme);
+        let (sign, style) = sign_of_iteration(iteration, &preview.goals, pen.theme);
         let end = parts[2].right().saturating_sub(1);
         let x = pen.text(parts[2].x + 1, y, end, &format!("{sign} "), style);
         let time = iteration
