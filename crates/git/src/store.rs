@@ -205,28 +205,21 @@ impl Repository {
 
     /// Brings in objects from the project's repository, and returns those that the store lacks then.
     pub(super) fn bring_in(&self, objects: &[&str]) -> Result<Vec<String>, GitError> {
-        let missing = self.missing(objects)?;
-        if missing.is_empty() {
-            return Ok(missing);
+        let mut wanted = missing(self.store_git(), objects)?;
+        if wanted.is_empty() {
+            return Ok(wanted);
         }
+        // git packs all or none.
+        let asked: Vec<&str> = wanted.iter().map(String::as_str).collect();
+        let lost = missing(self.git(), &asked)?;
+        wanted.retain(|object| !lost.contains(object));
         let pack = self.git().args(["pack-objects", "--quiet", "--stdout"]);
-        // Too many, or not there: then the store lacks them.
-        if let Ok(pack) = pack.input(missing.join("\n").into_bytes()).run() {
+        // Too many: then the store lacks them.
+        if let Ok(pack) = pack.input(wanted.join("\n").into_bytes()).run() {
             let unpack = self.store_git().args(["unpack-objects", "-q"]);
             unpack.input(pack.stdout).run()?;
         }
-        self.missing(objects)
-    }
-
-    fn missing(&self, objects: &[&str]) -> Result<Vec<String>, GitError> {
-        if objects.is_empty() {
-            return Ok(Vec::new());
-        }
-        let check = self.store_git().args(["cat-file", "--batch-check"]);
-        let output = check.input((objects.join("\n") + "\n").into_bytes()).run()?;
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let missing = text.lines().filter_map(|line| line.strip_suffix(" missing"));
-        Ok(missing.map(str::to_owned).collect())
+        missing(self.store_git(), objects)
     }
 
     /// Starts to delete the objects of the store that no checkpoint needs. Returns at once.
@@ -235,6 +228,18 @@ impl Repository {
             start_collection(self.store_git());
         }
     }
+}
+
+/// Returns those of some objects that the repository of `git` lacks.
+fn missing(git: Git, objects: &[&str]) -> Result<Vec<String>, GitError> {
+    if objects.is_empty() {
+        return Ok(Vec::new());
+    }
+    let check = git.args(["cat-file", "--batch-check"]);
+    let output = check.input((objects.join("\n") + "\n").into_bytes()).run()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let missing = text.lines().filter_map(|line| line.strip_suffix(" missing"));
+    Ok(missing.map(str::to_owned).collect())
 }
 
 /// Has `git` delete the objects of its store that no checkpoint needs, in a thread.
