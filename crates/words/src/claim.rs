@@ -93,7 +93,7 @@ pub fn missing_in_words(missing: &Missing) -> String {
                 fewer_in_words(before, now.as_ref())
             )
         }
-        Missing::DoubtfulTests { goal, why } => format!("goal `{goal}` contradicts itself: {why}"),
+        Missing::DoubtfulTests { goal, why } => format!("the result of goal `{goal}` does not count: {why}"),
         Missing::OriginalTestsFail { goal, why, changes, .. } => {
             let why = why.as_ref().map(|why| format!(": {}", goal_failure_in_words(why)));
             format!(

@@ -41,7 +41,7 @@ pub fn test_trouble_in_words(trouble: &TestTrouble) -> String {
             side_in_words(*side),
             guarded_changes_in_words(changes)
         ),
-        TestTrouble::Doubtful { goal, why } => format!("goal `{goal}` contradicts itself: {why}"),
+        TestTrouble::Doubtful { goal, why } => format!("the result of goal `{goal}` does not count: {why}"),
         TestTrouble::Untried { side, why, changes } => untried_tests(*side, why, changes),
     };
     text.replace('\n', " ")

@@ -179,7 +179,7 @@ pub(super) fn missing(missing: &Missing, goals: &[Goal]) -> String {
             fewer_in_words(before, now.as_ref())
         ),
         Missing::DoubtfulTests { goal, why } => {
-            format!("what goal `{goal}` printed about its tests contradicts itself: {why}")
+            format!("the result of goal `{goal}` does not count: {why}")
         }
         Missing::OriginalTestsFail {
             goal,

@@ -28,10 +28,7 @@ pub(super) fn uncommitted(found: Vec<PathBuf>, [first, latest]: [&Option<Checkpo
     let head = |checkpoint: &Option<Checkpoint>| checkpoint.as_ref().and_then(|checkpoint| checkpoint.head.clone());
     // Without a commit of the run, everything is open.
     (head(first) != head(latest) && !found.is_empty()).then(|| {
-        let text = format!(
-            "HEAD does not have all files that were checked: {} differ",
-            named(&found)
-        );
+        let text = format!("uncommitted, so not in HEAD as it was checked: {}", named(&found));
         Notice::info("not-committed", text)
     })
 }
