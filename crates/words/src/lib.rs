@@ -13,6 +13,7 @@ mod claim;
 mod comment;
 mod delivery;
 mod end;
+mod error_line;
 mod figures;
 mod hint;
 mod hook;
@@ -56,6 +57,7 @@ pub use comment::{
     comments_sent_in_words,
 };
 pub use end::{left_in_words, stop_in_words};
+pub use error_line::error_line;
 pub use figures::{
     all_changes_in_words, changes_in_words, cost_in_words, date_ahead, short_count, ticking, usage_in_words,
 };
