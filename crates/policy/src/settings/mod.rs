@@ -8,6 +8,7 @@
 //! A written value becomes a [`Node`], which knows its [`SettingOrigin`]. A layer is checked by itself and split into
 //! [`Leaf`]s. [`Merged`] combines the leaves of all layers, key by key.
 
+mod appended;
 mod choices;
 mod declaration;
 mod describe;
@@ -32,6 +33,7 @@ mod texts;
 mod toml;
 
 pub use self::toml::from_toml;
+pub use appended::appended;
 pub use declaration::{Field, FlagDeclaration, SettingForm, ValueKind};
 pub use describe::{example, group_schema, schema};
 pub use duration::{format_duration, parse_duration};
