@@ -171,6 +171,7 @@ fn in_a_crate() {
                 "Cargo.toml",
                 "[package]\nname = \"hello\"\nversion = \"0.1.0\"\nedition = \"2021\"\n",
             ),
+            ("justfile", "lint:\n    cargo clippy --all-targets -- -D warnings\n"),
             (
                 "src/lib.rs",
                 "pub fn add(a: i64, b: i64) -> i64 {\n    a + b\n}\n\n#[test]\nfn it_adds() {\n    assert_eq!(add(2, 3), 5);\n}\n",
@@ -181,7 +182,7 @@ fn in_a_crate() {
         work: r"printf '\npub fn subtract(a: i64, b: i64) -> i64 {\n    a - b\n}\n\n#[test]\nfn it_subtracts() {\n    assert_eq!(subtract(5, 3), 2);\n}\n' >> src/lib.rs",
         checks: &[
             "  tests  cargo test   (Cargo.toml)",
-            "  lint   cargo clippy --all-targets -- -D warnings   (Cargo.toml)",
+            "  lint   cargo clippy --all-targets -- -D warnings   (justfile)",
         ],
     });
 }

@@ -2,19 +2,14 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use ralph_system::files::read_text;
-use serde_json::Value;
+use super::{
+    project_root::{FILES_CAP, NO_PARTS, ProjectRoot},
+    python,
+};
 
-/// Maximum size of a file that is read.
-const CAP_BYTES: u64 = 1 << 20;
-/// Maximum number of files read in a directory.
-const FILES_CAP: usize = 64;
 /// Levels below a project without commands at which parts of it are looked for, and the most parts that are found.
 const PART_LEVELS: usize = 2;
 const PARTS_CAP: usize = 8;
-/// Directories that contain no part of a project.
-const NO_PARTS: [&str; 6] = ["build", "dist", "node_modules", "target", "vendor", "venv"];
-
 /// A command that verifies work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CommandSuggestion {
@@ -22,13 +17,13 @@ pub(crate) struct CommandSuggestion {
     pub(crate) name: String,
     pub(crate) command: String,
     /// The file that the command was found in.
-    pub(crate) from: &'static str,
+    pub(crate) from: String,
 }
 
 /// Finds the commands of a project, tests first. If it has none at its top, finds those that test its parts. Names are
 /// unique.
 pub(crate) fn suggestions(project: &Path) -> Vec<CommandSuggestion> {
-    let mut found = suggestions_at(project);
+    let mut found = suggestions_at(project, "");
     if found.is_empty() {
         add_parts(project, "", PART_LEVELS, &mut found);
         found.truncate(PARTS_CAP);
@@ -53,7 +48,7 @@ fn add_parts(project: &Path, relative: &str, levels: usize, found: &mut Vec<Comm
     names.sort_unstable();
     for name in names {
         let path = format!("{relative}{name}");
-        let tests = suggestions_at(&project.join(&path)).into_iter().next();
+        let tests = suggestions_at(project, &path).into_iter().next();
         match tests.filter(|tests| tests.name == "tests") {
             Some(tests) => found.push(CommandSuggestion {
                 name: path.replace('/', "-"),
@@ -66,54 +61,17 @@ fn add_parts(project: &Path, relative: &str, levels: usize, found: &mut Vec<Comm
     }
 }
 
-fn suggestions_at(project: &Path) -> Vec<CommandSuggestion> {
-    let root = ProjectRoot { project };
+fn suggestions_at(project: &Path, part: &str) -> Vec<CommandSuggestion> {
+    let root = ProjectRoot::new(project, part);
     let mut found = SuggestedCommands::default();
     for look in [
-        cargo, node, python, go, elixir, gradle, maven, dotnet, ruby, php, deno, swift, dart, zig,
+        cargo, node, of_python, go, elixir, gradle, maven, dotnet, ruby, php, deno, swift, dart, zig,
     ] {
         look(&root, &mut found);
     }
     // Makefiles and justfiles come last: they fill in only what the languages have not provided.
     tasks(&root, &mut found);
     found.suggestions
-}
-
-/// The files at the top of a project.
-struct ProjectRoot<'a> {
-    project: &'a Path,
-}
-
-impl ProjectRoot<'_> {
-    fn has(&self, name: &str) -> bool {
-        self.project.join(name).exists()
-    }
-
-    /// The text of a file; empty if it cannot be read.
-    fn text(&self, name: &str) -> String {
-        read_text(&self.project.join(name), CAP_BYTES).unwrap_or_default()
-    }
-
-    fn json(&self, name: &str) -> Value {
-        serde_json::from_str(&self.text(name)).unwrap_or_default()
-    }
-
-    /// Whether any file with this extension in a directory contains the text.
-    fn any_in(&self, directory: &str, extension: &str, words: &str) -> bool {
-        let entries = fs::read_dir(self.project.join(directory))
-            .into_iter()
-            .flatten()
-            .flatten();
-        let paths = entries.map(|entry| entry.path()).take(FILES_CAP);
-        let mut files = paths.filter(|path| path.extension().is_some_and(|found| found == extension));
-        files.any(|path| read_text(&path, CAP_BYTES).is_ok_and(|text| text.contains(words)))
-    }
-
-    fn has_extension(&self, extension: &str) -> bool {
-        let entries = fs::read_dir(self.project).into_iter().flatten().flatten();
-        let mut paths = entries.map(|entry| entry.path());
-        paths.any(|path| path.extension().is_some_and(|found| found == extension))
-    }
 }
 
 #[derive(Default)]
@@ -124,7 +82,7 @@ struct SuggestedCommands {
 }
 
 impl SuggestedCommands {
-    fn add(&mut self, name: &'static str, command: impl Into<String>, from: &'static str) {
+    fn add(&mut self, name: &'static str, command: impl Into<String>, from: impl Into<String>) {
         let count = self.named.entry(name).or_default();
         *count += 1;
         let name = match *count {
@@ -134,7 +92,7 @@ impl SuggestedCommands {
         self.suggestions.push(CommandSuggestion {
             name,
             command: command.into(),
-            from,
+            from: from.into(),
         });
     }
 
@@ -154,7 +112,23 @@ fn cargo(root: &ProjectRoot<'_>, found: &mut SuggestedCommands) {
         ""
     };
     found.add("tests", format!("cargo test{all}"), FILE);
-    found.add("lint", format!("cargo clippy{all} --all-targets -- -D warnings"), FILE);
+    let is_configured = || {
+        let lints = ["[lints.clippy", "[workspace.lints.clippy"]
+            .iter()
+            .any(|table| root.text(FILE).contains(table));
+        lints || root.has("clippy.toml") || root.has(".clippy.toml")
+    };
+    if let Some((command, from)) = root.runs("cargo clippy") {
+        found.add("lint", command, from);
+    } else if is_configured() {
+        found.add("lint", format!("cargo clippy{all} --all-targets"), FILE);
+    }
+}
+
+fn of_python(root: &ProjectRoot<'_>, found: &mut SuggestedCommands) {
+    for (name, command, from) in python::commands(root) {
+        found.add(name, command, from);
+    }
 }
 
 fn node(root: &ProjectRoot<'_>, found: &mut SuggestedCommands) {
@@ -182,53 +156,14 @@ fn node(root: &ProjectRoot<'_>, found: &mut SuggestedCommands) {
     }
 }
 
-fn python(root: &ProjectRoot<'_>, found: &mut SuggestedCommands) {
-    const FILE: &str = "pyproject.toml";
-    let project = root.text(FILE);
-    let has_setup = ["setup.py", "setup.cfg", "requirements.txt", "tox.ini"]
-        .iter()
-        .any(|name| root.has(name));
-    if project.is_empty() && !has_setup {
-        return;
-    }
-    let run = match () {
-        () if root.has("uv.lock") => "uv run ",
-        () if root.has("poetry.lock") => "poetry run ",
-        () if root.has("pdm.lock") => "pdm run ",
-        () => "",
-    };
-    let has_tests = ["tests", "test", "conftest.py", "pytest.ini"]
-        .iter()
-        .any(|name| root.has(name));
-    let names_pytest = [
-        "pyproject.toml",
-        "setup.cfg",
-        "requirements.txt",
-        "requirements-dev.txt",
-        "tox.ini",
-    ]
-    .iter()
-    .any(|name| root.text(name).contains("pytest"));
-    let has_pytest = names_pytest || root.has("conftest.py") || root.has("pytest.ini");
-    let program = if run.is_empty() { "python3 -m pytest" } else { "pytest" };
-    if !has_pytest && root.any_in("tests", "py", "import unittest") {
-        let program = if run.is_empty() { "python3" } else { "python" };
-        found.add("tests", format!("{run}{program} -m unittest discover -s tests"), FILE);
-    } else if has_pytest || has_tests {
-        found.add("tests", format!("{run}{program} -q"), FILE);
-    }
-    if project.contains("[tool.ruff") || root.has("ruff.toml") {
-        found.add("lint", format!("{run}ruff check ."), FILE);
-    }
-    if project.contains("[tool.mypy") || root.has("mypy.ini") {
-        found.add("types", format!("{run}mypy ."), FILE);
-    }
-}
-
 fn go(root: &ProjectRoot<'_>, found: &mut SuggestedCommands) {
     if root.has("go.mod") {
         found.add("tests", "go test -v ./...", "go.mod");
-        found.add("lint", "go vet ./...", "go.mod");
+        for tool in ["golangci-lint run", "go vet"] {
+            if let Some((command, from)) = root.runs(tool) {
+                found.add("lint", command, from);
+            }
+        }
     }
 }
 
@@ -362,16 +297,92 @@ mod tests {
     fn each_language_brings_its_commands() {
         let cases: &[(&Files, &[&str])] = &[
             (&[], &[]),
+            (&[("Cargo.toml", "[package]")], &["tests=cargo test"]),
             (
-                &[("Cargo.toml", "[package]")],
-                &["tests=cargo test", "lint=cargo clippy --all-targets -- -D warnings"],
-            ),
-            (
-                &[("Cargo.toml", "[workspace]")],
+                &[("Cargo.toml", "[workspace]\n[workspace.lints.clippy]\nall = \"deny\"\n")],
                 &[
                     "tests=cargo test --workspace",
-                    "lint=cargo clippy --workspace --all-targets -- -D warnings",
+                    "lint=cargo clippy --workspace --all-targets",
                 ],
+            ),
+            // Lints and types are those that the project runs itself.
+            (
+                &[
+                    ("Cargo.toml", "[package]"),
+                    (
+                        ".github/workflows/ci.yml",
+                        "jobs:\n  lint:\n    name: cargo clippy\n    steps:\n      - run: cargo clippy --tests -- -Dclippy::all\n",
+                    ),
+                ],
+                &["tests=cargo test", "lint=cargo clippy --tests -- -Dclippy::all"],
+            ),
+            (
+                &[
+                    ("pyproject.toml", "[tool.mypy]\nfiles = [\"src\"]\n[tool.pytest]\n"),
+                    (".pre-commit-config.yaml", "repos:\n  - hooks:\n      - id: ruff\n"),
+                    ("tox.ini", "[testenv]\ncommands = mypy --strict src\n"),
+                ],
+                &["tests=python3 -m pytest -q", "lint=ruff check .", "types=mypy"],
+            ),
+            (
+                &[
+                    ("setup.py", "extras = [\"mypy\"]"),
+                    ("requirements-dev.txt", "mypy\nruff\npytest\n"),
+                    ("tox.ini", "commands =\n    mypy src\n"),
+                ],
+                &["tests=python3 -m pytest -q", "types=mypy src"],
+            ),
+            // Tests are where people have them.
+            (
+                &[
+                    ("setup.py", ""),
+                    ("inflect.py", ""),
+                    ("test_inflect.py", "import pytest\n"),
+                ],
+                &["tests=python3 -m pytest -q"],
+            ),
+            (
+                &[
+                    ("requirements.txt", "flask\n"),
+                    ("test_a.py", "def test_a():\n    pass\n"),
+                ],
+                &["tests=python3 -m pytest -q"],
+            ),
+            (
+                &[("greet.py", ""), ("test_greet.py", "import unittest\n")],
+                &["tests=python3 -m unittest discover"],
+            ),
+            (
+                &[
+                    ("pyproject.toml", "[project]\n"),
+                    ("pkg/checks/a_test.py", "from django.test import TestCase\n"),
+                ],
+                &["tests=python3 -m unittest discover -s pkg/checks -p '*_test.py'"],
+            ),
+            (
+                &[
+                    ("setup.py", ""),
+                    ("test_a.py", "def test_a(): pass\n"),
+                    (".venv/pyvenv.cfg", ""),
+                    (".venv/bin/python", ""),
+                    (".venv/bin/mypy", ""),
+                    (".venv/lib/x/test_b.py", ""),
+                    ("mypy.ini", "[mypy]\n"),
+                ],
+                &["tests=.venv/bin/python -m pytest -q", "types=.venv/bin/mypy ."],
+            ),
+            (
+                &[
+                    ("env/pyvenv.cfg", ""),
+                    ("env/bin/python", ""),
+                    ("services/api/pyproject.toml", "[project]\n"),
+                    ("services/api/test_a.py", "def test_a(): pass\n"),
+                ],
+                &["services-api=cd services/api && ../../env/bin/python -m pytest -q"],
+            ),
+            (
+                &[("notes/a.py", ""), ("notes/deep/test_b.py", "import unittest\n")],
+                &["notes-deep=cd notes/deep && python3 -m unittest discover"],
             ),
             (
                 &[(
@@ -420,7 +431,18 @@ mod tests {
                 ],
                 &["tests=python3 -m unittest discover -s tests"],
             ),
-            (&[("go.mod", "")], &["tests=go test -v ./...", "lint=go vet ./..."]),
+            (&[("go.mod", "")], &["tests=go test -v ./..."]),
+            (
+                &[
+                    ("go.mod", ""),
+                    ("Makefile", "lint:\n\tgolangci-lint run ./...\nvet:\n\tgo vet ./...\n"),
+                ],
+                &[
+                    "tests=go test -v ./...",
+                    "lint=golangci-lint run ./...",
+                    "lint-2=go vet ./...",
+                ],
+            ),
             (&[("build.gradle.kts", ""), ("gradlew", "")], &["tests=./gradlew test"]),
             (&[("pom.xml", "")], &["tests=mvn -q test"]),
             (&[("App.csproj", "")], &["tests=dotnet test"]),
@@ -476,7 +498,7 @@ mod tests {
         ]);
         assert_eq!(
             found,
-            ["tests=npm run test", "tests-2=go test -v ./...", "lint=go vet ./..."]
+            ["tests=npm run test", "tests-2=go test -v ./...", "lint=make lint"]
         );
     }
 }

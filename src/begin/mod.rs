@@ -9,6 +9,8 @@ mod found_requirements;
 mod import;
 mod other_loops;
 mod priority;
+mod project_root;
+mod python;
 mod requirements;
 mod task;
 mod templates;

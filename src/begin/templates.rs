@@ -22,12 +22,16 @@ pub(crate) fn plan(tasks: &[String]) -> String {
     text
 }
 
-/// A project configuration with these goals, and these settings for work trees.
-pub(crate) fn config(goals: &[CommandSuggestion], tree: Map<String, Value>) -> String {
+/// A project configuration with these goals, and these settings for work trees. `forgives` says whether tests may fail that
+/// fail before the first iteration.
+pub(crate) fn config(goals: &[CommandSuggestion], forgives: bool, tree: Map<String, Value>) -> String {
     let goals = goals
         .iter()
         .map(|goal| json!({ "name": goal.name, "command": goal.command }));
     let mut config = json!({ "goals": goals.collect::<Vec<_>>() });
+    if forgives {
+        config["gate"] = json!({ "knownFailures": "forgive" });
+    }
     if !tree.is_empty() {
         config["tree"] = Value::Object(tree);
     }
@@ -74,7 +78,7 @@ mod tests {
         let found = |name: &str, command: &str| CommandSuggestion {
             name: name.to_owned(),
             command: command.to_owned(),
-            from: "Cargo.toml",
+            from: "Cargo.toml".to_owned(),
         };
         let text = instructions(&[found("tests", "cargo test"), found("lint", "cargo clippy --all")]);
         assert!(

@@ -3,16 +3,23 @@
 use std::{fmt::Write as _, path::Path};
 
 use ralph_core::event::{Goal, GoalResult};
+use ralph_state::control::UserOnlyAction;
 use ralph_system::proc::Supervisor;
 use ralph_text::{console::print, one_line};
 use ralph_words::{counted, goal_in_words, sealed_output_in_words};
 
+use serde_json::json;
+
 use crate::{
-    app, config,
+    app,
+    config::{self, Flag, ProjectContent, ProjectFile, SettingSources},
     error::{Failure, FailureKind},
 };
 
-use super::{args::Args, run::sources, trust};
+use super::{args::Args, own_settings, run::sources, tasks::quoted, trust};
+
+/// The name of the setting.
+pub(super) const GOALS: &str = "goals";
 
 /// Lines shown of a failing goal's output.
 const TAIL_LINES: usize = 20;
@@ -61,6 +68,52 @@ pub(super) fn list(args: &Args) -> Result<u8, Failure> {
         (false, _) => "`ralph goals check` runs them once\n",
     });
     Ok(0)
+}
+
+/// Writes a goal to the project's file, and trusts that.
+pub(super) fn add(args: &Args, typed: &str) -> Result<u8, Failure> {
+    // Trust in what was written includes all else in the file, so that has to be trusted before.
+    let place = trust::place_to_run(args)?;
+    trust::refuse_agent(&place.paths, UserOnlyAction::Trust)?;
+    let goals = named([Flag::new("goals add", GOALS, typed)])?;
+    let file = place.project.join(".ralph").join("config.json");
+    for goal in &goals {
+        let item = json!({ "name": goal.name, "command": goal.command });
+        own_settings::add(&file, (&[], GOALS), &item, |text| {
+            let project = ProjectFile {
+                path: file.clone(),
+                content: ProjectContent::Text(text.to_owned()),
+            };
+            let sources = SettingSources {
+                project: Some(project),
+                ..sources(args, &place)
+            };
+            Ok(config::load(&sources).map(drop)?)
+        })?;
+        trust::trust_as_written(&place)?;
+        print(&format!(
+            "added to .ralph/config.json: {}; `ralph goals check` runs it\n",
+            one_line(&goal.name)
+        ));
+    }
+    Ok(0)
+}
+
+/// The command that adds a goal.
+pub(super) fn add_command(name: &str, command: &str) -> String {
+    format!("ralph goals add {}", quoted(&format!("{name}={command}")))
+}
+
+/// Reads goals that were named on the command line.
+///
+/// # Errors
+/// A [`Failure`] that says how they are written.
+pub(super) fn named(flags: impl IntoIterator<Item = Flag>) -> Result<Vec<Goal>, Failure> {
+    let loaded = config::load(&SettingSources {
+        flags: flags.into_iter().collect(),
+        ..SettingSources::default()
+    })?;
+    Ok(loaded.config.goals.enabled)
 }
 
 /// Formats a goal as `tests  cargo test  at least 80  in services/api`, followed by what it is for.

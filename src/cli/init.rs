@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ralph_core::event::{Exit, Goal, GoalFailure, GoalResult};
+use ralph_core::event::Goal;
 use ralph_plan::{NoPlan, PlanKind};
 use ralph_state::control::UserOnlyAction;
 use ralph_system::{
@@ -13,13 +13,12 @@ use ralph_text::{
     console::{self, complain, print},
     one_line,
 };
-use ralph_words::{goal_in_words, short_duration};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::{
     app::{self, ProjectPlace},
     begin::{self, CommandSuggestion, PLANS},
-    config::{self, Flag, Loaded, SettingSources},
+    config::{self, Flag},
     error::{Failure, FailureKind},
 };
 
@@ -27,22 +26,13 @@ use super::{
     args::{Args, FormatArg, InitArgs},
     choice,
     confirm::{answer, is_agreed},
+    goals::{self, GOALS},
+    init_checks::{NAMED, ProvenGoals, adds, prove},
     init_with_agent,
     run::sources,
     target::sample,
     trust,
 };
-
-/// Timeout of a goal that names none.
-const TIMEOUT_MS: u64 = 15 * 60_000;
-/// The name of the setting.
-const GOALS: &str = "goals";
-const UNVERIFIED: &str = "so its runs will end unverified";
-/// The exit code of a shell that does not find a program.
-const NO_PROGRAM: i32 = 127;
-
-/// The origin of a goal that the user named.
-const NAMED: &str = "--goal";
 
 /// Files in which agents look for instructions of the project. The first is the one that most agents read.
 const INSTRUCTIONS: [&str; 4] = ["AGENTS.md", "AGENT.md", "CLAUDE.md", "GEMINI.md"];
@@ -153,7 +143,7 @@ pub(super) fn begin(
 ) -> Result<bool, Failure> {
     let config = place.project.join(".ralph").join("config.json");
     let named = named_goals(args, wish)?;
-    let mut goals = match (config.exists(), named.first()) {
+    let goals = match (config.exists(), named.first()) {
         (true, Some(goal)) => return Err(config_is_there(goal)),
         (true, None) => Vec::new(),
         (false, _) => {
@@ -162,6 +152,8 @@ pub(super) fn begin(
             [named, found].concat()
         }
     };
+    let mut proven = ProvenGoals { goals, forgives: false };
+    let goals = &proven.goals;
     if goals.is_empty() && !config.exists() && !wish.is_new {
         complain("note: no tests found, so runs of this project will end unverified");
         complain("hint: `ralph init --goal tests='COMMAND'` adds them");
@@ -169,7 +161,7 @@ pub(super) fn begin(
     // Only a repository has work trees.
     let tree = git_root(&place.project).map(|_| begin::tree_settings(&place.project));
     let tree = tree.unwrap_or_default();
-    let mut files = new_files(&place.project, &config, (&goals, &tree), &wish.tasks)?;
+    let mut files = new_files(&place.project, &config, (&proven, &tree), &wish.tasks)?;
     let can_check = !wish.no_check && !wish.dry_run && !goals.is_empty();
     let asks = wish.asks();
     if asks && !files.is_empty() && !agreed(&files, &place.project, can_check.then_some(&goals[..]), wish)? {
@@ -177,10 +169,11 @@ pub(super) fn begin(
         return Ok(false);
     }
     if can_check && (asks || wish.yes) {
-        goals = checked(args, place, goals, supervisor)?;
-        files = new_files(&place.project, &config, (&goals, &tree), &wish.tasks)?;
+        proven = prove(args, place, proven.goals, asks, supervisor)?;
+        files = new_files(&place.project, &config, (&proven, &tree), &wish.tasks)?;
     }
-    let mut instructions = instructions(&place.project, &goals, wish);
+    let goals = &proven.goals;
+    let mut instructions = instructions(&place.project, goals, wish);
     if wish.agents_md {
         files.extend(instructions.take());
     }
@@ -226,27 +219,18 @@ pub(super) fn begin(
 fn named_goals(args: &Args, wish: &InitArgs) -> Result<Vec<CommandSuggestion>, Failure> {
     let before = args.settings.given.iter().filter(|flag| flag.key == GOALS).cloned();
     let behind = wish.goals.iter().map(|goal| Flag::new(NAMED, GOALS, goal.as_str()));
-    let loaded = config::load(&SettingSources {
-        flags: before.chain(behind).collect(),
-        ..SettingSources::default()
-    })?;
-    let goals = loaded.config.goals.enabled.into_iter();
+    let goals = goals::named(before.chain(behind))?.into_iter();
     let suggestion = |goal: Goal| CommandSuggestion {
         name: goal.name,
         command: goal.command,
-        from: NAMED,
+        from: NAMED.to_owned(),
     };
     Ok(goals.map(suggestion).collect())
 }
 
 fn config_is_there(goal: &CommandSuggestion) -> Failure {
     let why = ".ralph/config.json exists already, and nothing is overwritten";
-    Failure::new(FailureKind::Usage, why).hint(format!("add the goal to it: {}", written(goal)))
-}
-
-/// A goal in the syntax of the configuration file.
-fn written(goal: &CommandSuggestion) -> String {
-    json!({ "name": goal.name, "command": goal.command }).to_string()
+    Failure::new(FailureKind::Usage, why).hint(format!("`{}` adds the goal", adds(goal)))
 }
 
 /// Returns instructions for agents made of the commands that were found, or `None` if the project has its own.
@@ -340,132 +324,10 @@ pub(super) fn git_root(project: &Path) -> Option<PathBuf> {
         .map(Path::to_owned)
 }
 
-/// Runs each command that was found once, and leaves out those that cannot be run here at all.
-fn checked(
-    args: &Args,
-    place: &ProjectPlace,
-    found: Vec<CommandSuggestion>,
-    supervisor: &Supervisor,
-) -> Result<Vec<CommandSuggestion>, Failure> {
-    let mut loaded = config::load(&sources(args, place))?;
-    let (mut kept, mut left_out) = (Vec::new(), Vec::new());
-    for goal in found {
-        let result = check(place, &mut loaded, &goal, supervisor)?;
-        let missing = missing_program(&goal, &result);
-        complain(&match &missing {
-            Some(program) => not_installed(&place.project, &goal, program),
-            None => told(&goal, &result),
-        });
-        match missing {
-            Some(_) if goal.from != NAMED => left_out.push(goal),
-            Some(_) | None => kept.push(goal),
-        }
-    }
-    match &left_out[..] {
-        [] => {}
-        [..] if kept.is_empty() => complain(&format!(
-            "note: no check is left, {UNVERIFIED}: install what is missing, then run `ralph init` again"
-        )),
-        [..] => {
-            let goals: Vec<String> = left_out.iter().map(written).collect();
-            complain(&format!(
-                "note: once that is installed, add it to the goals in .ralph/config.json: {}",
-                goals.join(", ")
-            ));
-        }
-    }
-    Ok(kept)
-}
-
-fn check(
-    place: &ProjectPlace,
-    loaded: &mut Loaded,
-    goal: &CommandSuggestion,
-    supervisor: &Supervisor,
-) -> Result<GoalResult, Failure> {
-    complain(&format!("running {} …", goal.command));
-    loaded.config.goals.enabled = vec![Goal {
-        name: goal.name.clone(),
-        command: goal.command.clone(),
-        target: None,
-        timeout_ms: TIMEOUT_MS,
-        on_edit: false,
-        ..Goal::default()
-    }];
-    let mut results = app::check_goals(place, loaded, None, None, supervisor)?;
-    results
-        .pop()
-        .ok_or_else(|| Failure::new(FailureKind::Failed, format!("`{}` was not run", goal.command)))
-}
-
-/// The missing program, if that is why the check failed; its result says nothing about the project then.
-fn missing_program(goal: &CommandSuggestion, result: &GoalResult) -> Option<String> {
-    if !result.passed && result.tail.contains("No module named pytest") {
-        return Some("pytest".to_owned());
-    }
-    let is_missing = matches!(
-        &result.why,
-        Some(GoalFailure::Exited {
-            exit: Exit::Code { code: NO_PROGRAM }
-        })
-    );
-    let first = goal.command.split_whitespace().next().unwrap_or_default();
-    is_missing.then(|| not_found(&result.tail).unwrap_or(first).to_owned())
-}
-
-/// The program that a shell reports as not found: `sh: 1: eslint: not found`, `bash: eslint: command not found`.
-fn not_found(said: &str) -> Option<&str> {
-    said.lines().rev().find_map(|line| {
-        let before = line.trim_end().strip_suffix("not found")?.trim_end();
-        let before = before.strip_suffix("command").unwrap_or(before).trim_end();
-        let program = before.strip_suffix(':')?.rsplit([':', ' ']).next()?;
-        Some(program).filter(|program| !program.is_empty())
-    })
-}
-
-fn not_installed(project: &Path, goal: &CommandSuggestion, program: &str) -> String {
-    // `cd web && npm run test` tests a part of the project.
-    let (part, command) = goal.command.split_once(" && ").unwrap_or(("", &goal.command));
-    let part = part.strip_prefix("cd ").unwrap_or_default();
-    let has_modules = project.join(part).join("node_modules").exists();
-    let manager = command.split_whitespace().next().unwrap_or_default();
-    let how = match (goal.from, program) {
-        ("package.json", _) if !has_modules && program != manager => match part {
-            "" => format!("`{manager} install` installs it"),
-            part => format!("`{manager} install` in {part} installs it"),
-        },
-        (_, "pytest") => "`python3 -m pip install pytest` installs it".to_owned(),
-        _ => "install it first".to_owned(),
-    };
-    let what = if goal.from == NAMED {
-        "kept, but"
-    } else {
-        "skipped, since"
-    };
-    format!("✖ {}: {what} `{program}` is not installed; {how}", goal.name)
-}
-
-fn told(goal: &CommandSuggestion, result: &GoalResult) -> String {
-    if result.passed {
-        return format!("✔ {} passed in {}", goal.name, short_duration(result.duration_ms));
-    }
-    let tail = result
-        .tail
-        .lines()
-        .rev()
-        .find(|line| !line.trim().is_empty())
-        .unwrap_or_default();
-    format!(
-        "✖ {}; the agent has to fix it: {}",
-        goal_in_words(result),
-        one_line(tail)
-    )
-}
-
 fn new_files(
     project: &Path,
     config: &Path,
-    (goals, tree): (&[CommandSuggestion], &Map<String, Value>),
+    (proven, tree): (&ProvenGoals, &Map<String, Value>),
     tasks: &[String],
 ) -> Result<Vec<NewFile>, Failure> {
     let mut files = Vec::new();
@@ -485,10 +347,10 @@ fn new_files(
             text: begin::plan(tasks),
         }),
     }
-    if !goals.is_empty() {
+    if !proven.goals.is_empty() {
         files.push(NewFile {
             path: config.to_owned(),
-            text: begin::config(goals, tree.clone()),
+            text: begin::config(&proven.goals, proven.forgives, tree.clone()),
         });
     }
     Ok(files)
@@ -587,25 +449,4 @@ fn shown(project: &Path, path: &Path) -> String {
 
 fn indented(text: &str) -> String {
     text.lines().map(|line| format!("    {line}\n")).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_program_that_is_missing_is_named_as_the_shell_names_it() {
-        for (said, program) in [
-            ("> lint\n> eslint .\n\nsh: 1: eslint: not found\n", Some("eslint")),
-            (
-                "bash: line 1: golangci-lint: command not found\n",
-                Some("golangci-lint"),
-            ),
-            ("/bin/sh: ruff: not found", Some("ruff")),
-            ("404 page not found", None),
-            ("it failed", None),
-        ] {
-            assert_eq!(not_found(said), program, "{said}");
-        }
-    }
 }

@@ -38,6 +38,12 @@ pub(super) enum GoalsCommand {
         #[arg(long = "__merged", hide = true, value_name = "DIR")]
         merged: Option<PathBuf>,
     },
+    /// Write a goal to .ralph/config.json, and trust it
+    Add {
+        /// The goal, such as tests='cargo test'
+        #[arg(value_name = "NAME=COMMAND")]
+        goal: String,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

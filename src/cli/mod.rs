@@ -27,6 +27,7 @@ mod help;
 mod import;
 mod import_with_agent;
 mod init;
+mod init_checks;
 mod init_with_agent;
 mod listing_args;
 mod man;
@@ -37,6 +38,7 @@ mod mistake;
 mod more;
 mod notify;
 mod one_task;
+mod own_settings;
 mod permissions;
 mod plan;
 #[cfg(test)]
@@ -226,6 +228,7 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
         Some(CliCommand::Goals { command }) => match command {
             None => goals::list(args),
             Some(GoalsCommand::Check { merged }) => goals::check(args, merged.as_deref(), supervisor),
+            Some(GoalsCommand::Add { goal }) => goals::add(args, goal),
         },
         Some(CliCommand::Plan {
             plan,

@@ -149,7 +149,7 @@ fn command_of(words: &[String]) -> Result<String, Failure> {
 }
 
 /// Quotes `word` for a shell, if needed.
-fn quoted(word: &str) -> String {
+pub(super) fn quoted(word: &str) -> String {
     match word.is_empty() || word.contains(char::is_whitespace) || word.contains(SPECIAL) {
         true => format!("'{}'", word.replace('\'', r"'\''")),
         false => word.to_owned(),

@@ -1,0 +1,181 @@
+//! The commands that test, lint and type-check a project in Python.
+
+use super::project_root::{NO_PARTS, ProjectRoot};
+
+const PYPROJECT: &str = "pyproject.toml";
+/// Files that make a directory a project, and say what it needs.
+const MANIFESTS: [&str; 6] = [
+    PYPROJECT,
+    "setup.py",
+    "setup.cfg",
+    "requirements.txt",
+    "tox.ini",
+    "Pipfile",
+];
+/// Files beside the manifests that may name pytest.
+const ALSO: [&str; 3] = ["requirements-dev.txt", "dev-requirements.txt", "test-requirements.txt"];
+/// Levels at which files with tests are looked for, and the most that are read.
+const LEVELS: usize = 3;
+const TESTS_CAP: usize = 24;
+
+/// Returns name, command and origin of each.
+pub(super) fn commands(root: &ProjectRoot<'_>) -> Vec<(&'static str, String, String)> {
+    let manifest = MANIFESTS.into_iter().find(|name| root.has(name));
+    let mut tests = Vec::new();
+    // Without a manifest, what is further down may belong to other projects.
+    match manifest {
+        Some(_) => add_tests(root, "", LEVELS, &mut tests),
+        None => ["", "tests/", "test/"]
+            .iter()
+            .for_each(|below| add_tests(root, below, 0, &mut tests)),
+    }
+    if manifest.is_none() && tests.is_empty() {
+        return Vec::new();
+    }
+    let from = manifest.map_or_else(|| tests[0].clone(), str::to_owned);
+    let interpreter = Interpreter::of(root);
+    let mut found = Vec::new();
+    let mut add = |name, command: String, from: String| found.push((name, command, from));
+    if let Some(command) = test_command(root, &tests, &interpreter) {
+        add("tests", command, from.clone());
+    }
+    let project = root.text(PYPROJECT);
+    if let Some((command, from)) = root.runs("ruff check") {
+        add("lint", interpreter.tool(root, &command), from);
+    } else if project.contains("[tool.ruff") || root.has("ruff.toml") || root.has(".ruff.toml") || root.hooks("ruff") {
+        add("lint", interpreter.tool(root, "ruff check ."), from.clone());
+    }
+    let types = [
+        &*project,
+        &root.text("mypy.ini"),
+        &root.text(".mypy.ini"),
+        &root.text("setup.cfg"),
+    ];
+    let section = types.iter().find_map(|text| {
+        let at = ["[tool.mypy]", "[mypy]"].iter().find_map(|title| text.find(title))?;
+        text[at + 1..].split("\n[").next()
+    });
+    let names_files = section.is_some_and(|section| {
+        let mut keys = section.lines().filter_map(|line| line.split_once('='));
+        keys.any(|(key, _)| ["files", "packages", "modules"].contains(&key.trim()))
+    });
+    if names_files {
+        add("types", interpreter.tool(root, "mypy"), from);
+    } else if let Some((command, from)) = root.runs("mypy") {
+        add("types", interpreter.tool(root, &command), from);
+    } else if section.is_some() || root.hooks("mypy") {
+        add("types", interpreter.tool(root, "mypy ."), from);
+    }
+    found
+}
+
+/// How programs of the project are started.
+struct Interpreter {
+    /// The manager in front of a command, with a blank; empty if there is none.
+    run: &'static str,
+    /// The virtual environment, which need not be activated.
+    environment: Option<String>,
+}
+
+impl Interpreter {
+    fn of(root: &ProjectRoot<'_>) -> Self {
+        let managers = [
+            ("uv.lock", "uv run "),
+            ("poetry.lock", "poetry run "),
+            ("pdm.lock", "pdm run "),
+            ("Pipfile.lock", "pipenv run "),
+        ];
+        let manager = managers.into_iter().find(|(lock, _)| root.has(lock));
+        let environment = match manager {
+            Some(_) => None,
+            None => root.virtual_env(),
+        };
+        Self {
+            run: manager.map_or("", |(_, run)| run),
+            environment,
+        }
+    }
+
+    /// A command that begins with a program of Python's.
+    fn tool(&self, root: &ProjectRoot<'_>, command: &str) -> String {
+        let program = command.split(' ').next().unwrap_or_default();
+        match &self.environment {
+            Some(path) if root.has(&format!("{path}/bin/{program}")) => format!("{path}/bin/{command}"),
+            Some(_) | None => format!("{}{command}", self.run),
+        }
+    }
+
+    fn module(&self, command: &str) -> String {
+        match &self.environment {
+            Some(path) => format!("{path}/bin/python -m {command}"),
+            None if self.run.is_empty() => format!("python3 -m {command}"),
+            None => format!("{}python -m {command}", self.run),
+        }
+    }
+}
+
+fn test_command(root: &ProjectRoot<'_>, tests: &[String], interpreter: &Interpreter) -> Option<String> {
+    let texts: Vec<String> = tests.iter().map(|path| root.text(path)).collect();
+    let names_pytest = MANIFESTS
+        .iter()
+        .chain(&ALSO)
+        .any(|name| root.text(name).contains("pytest"));
+    let is_of_pytest = |text: &String| {
+        let mut lines = text.lines();
+        lines.any(|line| {
+            ["import pytest", "from pytest", "def test_", "async def test_"]
+                .iter()
+                .any(|start| line.starts_with(start))
+        })
+    };
+    let has_pytest =
+        names_pytest || root.has("conftest.py") || root.has("pytest.ini") || texts.iter().any(is_of_pytest);
+    let is_of_unittest = texts
+        .iter()
+        .any(|text| text.contains("unittest") || text.contains("TestCase"));
+    if !has_pytest && is_of_unittest {
+        let directory = tests[0].rsplit_once('/').map(|(directory, _)| directory);
+        let is_shared = |directory: &&str| {
+            tests
+                .iter()
+                .all(|test| test.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/')))
+        };
+        let place = directory.filter(is_shared).map(|directory| format!(" -s {directory}"));
+        let pattern = tests
+            .iter()
+            .all(|test| test.ends_with("_test.py"))
+            .then_some(" -p '*_test.py'");
+        let command = format!(
+            "unittest discover{}{}",
+            place.unwrap_or_default(),
+            pattern.unwrap_or_default()
+        );
+        return Some(interpreter.module(&command));
+    }
+    let has_tests = !tests.is_empty()
+        || ["tests", "test", "conftest.py", "pytest.ini"]
+            .iter()
+            .any(|name| root.has(name));
+    (has_tests || names_pytest).then(|| match interpreter.run {
+        "" => interpreter.module("pytest -q"),
+        run => format!("{run}pytest -q"),
+    })
+}
+
+/// Adds the files with tests below a directory that belong to this project.
+fn add_tests(root: &ProjectRoot<'_>, below: &str, levels: usize, tests: &mut Vec<String>) {
+    for (name, is_directory) in root.entries(below) {
+        let path = format!("{below}{name}");
+        let is_test = name.ends_with(".py") && (name.starts_with("test_") || name.ends_with("_test.py"));
+        if !is_directory && is_test && tests.len() < TESTS_CAP {
+            tests.push(path);
+            continue;
+        }
+        let is_plain = is_directory && !name.starts_with('.') && !NO_PARTS.contains(&&*name);
+        let is_own =
+            || !root.is_made(&path) && !MANIFESTS.iter().any(|manifest| root.has(&format!("{path}/{manifest}")));
+        if is_plain && levels > 0 && tests.len() < TESTS_CAP && is_own() {
+            add_tests(root, &format!("{path}/"), levels - 1, tests);
+        }
+    }
+}

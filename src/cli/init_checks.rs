@@ -1,0 +1,225 @@
+//! Runs the goals that `ralph init` offers, once each. What passes is written. What fails now is written only if the user
+//! says so: a goal that nobody can reach would keep each run from its end.
+
+use std::path::Path;
+
+use ralph_core::event::{Exit, Goal, GoalFailure, GoalResult};
+use ralph_system::proc::Supervisor;
+use ralph_text::{console::complain, one_line};
+use ralph_words::{counted, error_line, goal_in_words, short_duration};
+
+use crate::{
+    app::{self, ProjectPlace},
+    begin::CommandSuggestion,
+    config::{self, Loaded},
+    error::{Failure, FailureKind},
+};
+
+use super::{args::Args, confirm::answer, goals, run::sources};
+
+/// Timeout of a goal that names none.
+const TIMEOUT_MS: u64 = 15 * 60_000;
+/// The exit code of a shell that does not find a program.
+const NO_PROGRAM: i32 = 127;
+/// The origin of a goal that the user named.
+pub(super) const NAMED: &str = "--goal";
+
+/// The goals to write.
+#[derive(Debug, Default)]
+pub(super) struct ProvenGoals {
+    pub(super) goals: Vec<CommandSuggestion>,
+    /// Whether tests that fail now may fail later, too.
+    pub(super) forgives: bool,
+}
+
+/// Runs each goal once. `asks` says whether somebody is there who decides about those that fail.
+///
+/// # Errors
+/// A [`Failure`] if goals cannot be run at all, or an answer cannot be read.
+pub(super) fn prove(
+    args: &Args,
+    place: &ProjectPlace,
+    found: Vec<CommandSuggestion>,
+    asks: bool,
+    supervisor: &Supervisor,
+) -> Result<ProvenGoals, Failure> {
+    let mut loaded = config::load(&sources(args, place))?;
+    let mut proven = ProvenGoals::default();
+    let (mut failing, mut not_installed) = (Vec::new(), Vec::new());
+    for goal in found {
+        let result = run(place, &mut loaded, &goal, supervisor)?;
+        let missing = missing_program(&goal, &result);
+        complain(&match &missing {
+            Some(program) => install(&place.project, &goal, program),
+            None => told(&goal, &result),
+        });
+        match missing {
+            _ if result.passed || goal.from == NAMED => proven.goals.push(goal),
+            Some(_) => not_installed.push(goal),
+            None => failing.push((goal, result)),
+        }
+    }
+    let mut left_out = Vec::new();
+    for (goal, result) in failing {
+        let answer = if asks {
+            decided(&goal, &result)?
+        } else {
+            RedGoal::LeftOut
+        };
+        match answer {
+            RedGoal::LeftOut => left_out.push(goal),
+            RedGoal::Kept => proven.goals.push(goal),
+            RedGoal::Forgiven => {
+                proven.forgives = true;
+                proven.goals.push(goal);
+            }
+        }
+    }
+    for (goals, when) in [
+        (not_installed, "once that is installed"),
+        (left_out, "left out, since it fails now"),
+    ] {
+        for goal in goals {
+            complain(&format!("note: {}: {when}, `{}` adds it", goal.name, adds(&goal)));
+        }
+    }
+    if proven.goals.is_empty() {
+        complain("note: no goal is left, so its runs will end unverified");
+    }
+    Ok(proven)
+}
+
+/// The command that adds a goal later.
+pub(super) fn adds(goal: &CommandSuggestion) -> String {
+    goals::add_command(&goal.name, &goal.command)
+}
+
+/// The decision about a goal that fails now.
+enum RedGoal {
+    LeftOut,
+    /// The agent has to make it pass.
+    Kept,
+    /// The tests that fail now may fail.
+    Forgiven,
+}
+
+fn decided(goal: &CommandSuggestion, result: &GoalResult) -> Result<RedGoal, Failure> {
+    let failed = result.tests.as_ref().map_or(0, |tests| u64::from(tests.failed));
+    let are_named = failed > 0 && u64::try_from(result.failed_tests.len()) == Ok(failed);
+    let others = result.tests.as_ref().is_some_and(|tests| tests.passed > 0);
+    // Only tests that their runner names can be told from others.
+    let question = match are_named && others {
+        true => format!(
+            "{} fails now. Keep it as a goal? y: the agent has to fix it; f: {} may fail as now [y/f/N] ",
+            goal.name,
+            counted(failed, "test")
+        ),
+        false => format!(
+            "{} fails now. Keep it as a goal, which the agent has to fix? [y/N] ",
+            goal.name
+        ),
+    };
+    let answer = answer(&question)?;
+    Ok(match answer.trim().to_lowercase().as_str() {
+        "y" | "yes" => RedGoal::Kept,
+        "f" if are_named && others => RedGoal::Forgiven,
+        _ => RedGoal::LeftOut,
+    })
+}
+
+fn run(
+    place: &ProjectPlace,
+    loaded: &mut Loaded,
+    goal: &CommandSuggestion,
+    supervisor: &Supervisor,
+) -> Result<GoalResult, Failure> {
+    complain(&format!("running {} …", goal.command));
+    loaded.config.goals.enabled = vec![Goal {
+        name: goal.name.clone(),
+        command: goal.command.clone(),
+        target: None,
+        timeout_ms: TIMEOUT_MS,
+        on_edit: false,
+        ..Goal::default()
+    }];
+    let mut results = app::check_goals(place, loaded, None, None, supervisor)?;
+    results
+        .pop()
+        .ok_or_else(|| Failure::new(FailureKind::Failed, format!("`{}` was not run", goal.command)))
+}
+
+/// The missing program, if that is why the check failed; its result says nothing about the project then.
+fn missing_program(goal: &CommandSuggestion, result: &GoalResult) -> Option<String> {
+    if !result.passed && result.tail.contains("No module named pytest") {
+        return Some("pytest".to_owned());
+    }
+    let is_missing = matches!(
+        &result.why,
+        Some(GoalFailure::Exited {
+            exit: Exit::Code { code: NO_PROGRAM }
+        })
+    );
+    let first = goal.command.split_whitespace().next().unwrap_or_default();
+    is_missing.then(|| not_found(&result.tail).unwrap_or(first).to_owned())
+}
+
+/// The program that a shell reports as not found: `sh: 1: eslint: not found`, `bash: eslint: command not found`.
+fn not_found(said: &str) -> Option<&str> {
+    said.lines().rev().find_map(|line| {
+        let before = line.trim_end().strip_suffix("not found")?.trim_end();
+        let before = before.strip_suffix("command").unwrap_or(before).trim_end();
+        let program = before.strip_suffix(':')?.rsplit([':', ' ']).next()?;
+        Some(program).filter(|program| !program.is_empty())
+    })
+}
+
+fn install(project: &Path, goal: &CommandSuggestion, program: &str) -> String {
+    // `cd web && npm run test` tests a part of the project.
+    let (part, command) = goal.command.split_once(" && ").unwrap_or(("", &goal.command));
+    let part = part.strip_prefix("cd ").unwrap_or_default();
+    let has_modules = project.join(part).join("node_modules").exists();
+    let manager = command.split_whitespace().next().unwrap_or_default();
+    let how = match (&*goal.from, program) {
+        ("package.json", _) if !has_modules && program != manager => match part {
+            "" => format!("`{manager} install` installs it"),
+            part => format!("`{manager} install` in {part} installs it"),
+        },
+        (_, "pytest") => format!("`{manager} -m pip install pytest` installs it"),
+        _ => "install it first".to_owned(),
+    };
+    let what = if goal.from == NAMED {
+        "kept, but"
+    } else {
+        "skipped, since"
+    };
+    format!("✖ {}: {what} `{program}` is not installed; {how}", goal.name)
+}
+
+fn told(goal: &CommandSuggestion, result: &GoalResult) -> String {
+    if result.passed {
+        return format!("✔ {} passed in {}", goal.name, short_duration(result.duration_ms));
+    }
+    let error = error_line(&result.tail).map(|line| format!(": {}", one_line(&line)));
+    format!("✖ {}{}", goal_in_words(result), error.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_program_that_is_missing_is_named_as_the_shell_names_it() {
+        for (said, program) in [
+            ("> lint\n> eslint .\n\nsh: 1: eslint: not found\n", Some("eslint")),
+            (
+                "bash: line 1: golangci-lint: command not found\n",
+                Some("golangci-lint"),
+            ),
+            ("/bin/sh: ruff: not found", Some("ruff")),
+            ("404 page not found", None),
+            ("it failed", None),
+        ] {
+            assert_eq!(not_found(said), program, "{said}");
+        }
+    }
+}
