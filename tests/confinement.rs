@@ -715,9 +715,61 @@ fn a_place_is_explained_with_the_setting_that_would_change_it() {
     let sandbox = Sandbox::outside_of_tmp();
     let explained = |path: &str| sandbox.ralph(["sandbox", "explain", path]).run(SOON).stdout;
     let key = sandbox.home().join(".ssh/id").display().to_string();
-    assert!(explained(&key).contains("cannot be read or written") && explained(&key).contains(r#""show": ["#));
+    std::fs::create_dir(sandbox.home().join(".ssh")).expect("a directory");
+    let shows = format!("to show it: `ralph sandbox allow {key}`");
+    assert!(explained(&key).contains("cannot be read or written") && explained(&key).contains(&shows));
     assert!(explained("src/main.rs").contains("may be read and written"));
     assert!(explained("/etc/passwd").contains("may be read and run, not written"));
+}
+
+#[test]
+fn a_path_is_explained_and_allowed_as_the_sandbox_has_it() {
+    let sandbox = Sandbox::outside_of_tmp();
+    let home = sandbox.home().to_owned();
+    std::fs::create_dir_all(home.join(".cache")).expect("a directory");
+    std::fs::create_dir(home.join("data")).expect("a directory");
+    let ralph = |args: &[&str]| sandbox.ralph(["sandbox"]).args(args).run(SOON);
+    let writes = |directory: &str| {
+        let path = home.join(directory).display().to_string();
+        let made = ralph(&["run", "--", "mkdir", "-p", &format!("{path}/sub")]);
+        (made.code() == Some(0), ralph(&["explain", &path]).stdout)
+    };
+    // A cache that no tool has used yet, and a directory that is in no list.
+    for (place, before, after) in [
+        (".cache/pypoetry", "cannot be written: ", "made "),
+        ("data", "may be read and run, not written", "added to sandbox.write in "),
+        ("new/deep", "may be read and run, not written", "made "),
+    ] {
+        let path = home.join(place).display().to_string();
+        let (may, explained) = writes(place);
+        assert!(!may && explained.contains(before), "{place}: {explained}");
+        assert!(
+            explained.contains(&format!("`ralph sandbox allow {path}`")),
+            "{explained}"
+        );
+        if place == "data" {
+            let unasked = ralph(&["allow", &path]);
+            assert_eq!(unasked.code(), Some(2), "{unasked:?}");
+        }
+        let allowed = ralph(&["allow", "--yes", &path]);
+        assert!(
+            allowed.code() == Some(0) && allowed.stdout.starts_with(after),
+            "{allowed:?}"
+        );
+        let (may, explained) = writes(place);
+        assert!(
+            may && explained.contains("may be read and written"),
+            "{place}: {explained}"
+        );
+        let again = ralph(&["allow", "--yes", &path]);
+        assert!(again.stdout.contains("may be written already"), "{again:?}");
+    }
+    let home = home.display().to_string();
+    let all = ralph(&["allow", "--yes", &home]);
+    assert!(
+        all.code() == Some(2) && all.stderr.contains("with your keys"),
+        "{all:?}"
+    );
 }
 
 #[test]

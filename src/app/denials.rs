@@ -15,6 +15,8 @@ use ralph_system::sandbox::{
     denials::{Forbidden, denied_paths, forbidden, places_denied_elsewhere, unnamed_place},
 };
 
+use ralph_text::shell_quoted;
+
 use super::{Confiner, place::where_it_leads};
 use ralph_driver::DenialScanner;
 
@@ -39,6 +41,7 @@ pub(super) struct Denials {
     project: PathBuf,
     home: Option<PathBuf>,
     policies: BTreeMap<String, FilePolicy>,
+    goals: FilePolicy,
     told: Mutex<BTreeSet<PathBuf>>,
     told_forbidden: Mutex<BTreeSet<Forbidden>>,
 }
@@ -51,18 +54,21 @@ impl Denials {
         agents: impl Iterator<Item = &'a str>,
     ) -> Self {
         let manifests = agents.filter_map(|id| catalog.manifest(id).ok());
-        let policy = |manifest: Manifest| (manifest.id.clone(), confiner.policy(Some(&manifest)));
+        let policy = |manifest: Option<&Manifest>| confiner.policy(manifest).in_effect(Path::exists);
         Self {
             project: project.to_owned(),
             home: dirs::home_dir(),
-            policies: manifests.map(policy).collect(),
+            policies: manifests
+                .map(|manifest| (manifest.id.clone(), policy(Some(&manifest))))
+                .collect(),
+            goals: policy(None),
             told: Mutex::default(),
             told_forbidden: Mutex::default(),
         }
     }
 
     /// Returns the notice about a denial at `written`, if the sandbox has caused it and it is the first one.
-    fn notice(&self, policy: &FilePolicy, written: &str) -> Option<Notice> {
+    fn notice(&self, policy: &FilePolicy, who: &str, written: &str) -> Option<Notice> {
         let path = match written.strip_prefix("~/") {
             Some(rest) => self.home.as_ref()?.join(rest),
             None => self.project.join(written),
@@ -95,8 +101,23 @@ impl Denials {
             Some(_) => path,
             None => self.place_to_allow(&path).to_owned(),
         };
+        let is_new_name = self.home.as_deref() == path.parent() && !path.exists();
         self.is_new(hidden.as_ref().unwrap_or(&path))
-            .then(|| path_denied(&path, hidden.as_deref()))
+            .then(|| path_denied(who, &path, hidden.as_deref(), is_new_name))
+    }
+
+    fn scan(&self, policy: &FilePolicy, who: &str, output: &str) -> Vec<Notice> {
+        // With an agent that holds the keys, ssh was refused that one, and no key has to be shown.
+        let has_agent = env::var_os("SSH_AUTH_SOCK").is_some();
+        let unnamed = unnamed_place(output).filter(|&place| place != "~/.ssh" || !has_agent);
+        let is_key = |path: &&str| has_agent && output.contains(&format!("Load key \"{path}\""));
+        denied_paths(output)
+            .filter(|path| !is_key(path))
+            .chain(places_denied_elsewhere(output))
+            .chain(unnamed)
+            .filter_map(|path| self.notice(policy, who, path))
+            .chain(self.forbidden(output))
+            .collect()
     }
 
     /// The place that `sandbox.write` would have to name for `path` to be written: only existing ones can be allowed, and
@@ -134,41 +155,41 @@ impl Denials {
 
 impl DenialScanner for Denials {
     fn denied(&self, adapter: &str, output: &str) -> Vec<Notice> {
-        let Some(policy) = self.policies.get(adapter) else {
-            return Vec::new();
-        };
-        // With an agent that holds the keys, ssh was refused that one, and no key has to be shown.
-        let has_agent = env::var_os("SSH_AUTH_SOCK").is_some();
-        let unnamed = unnamed_place(output).filter(|&place| place != "~/.ssh" || !has_agent);
-        let is_key = |path: &&str| has_agent && output.contains(&format!("Load key \"{path}\""));
-        denied_paths(output)
-            .filter(|path| !is_key(path))
-            .chain(places_denied_elsewhere(output))
-            .chain(unnamed)
-            .filter_map(|path| self.notice(policy, path))
-            .chain(self.forbidden(output))
-            .collect()
+        match self.policies.get(adapter) {
+            Some(policy) => self.scan(policy, "the agent", output),
+            None => Vec::new(),
+        }
+    }
+
+    fn denied_goal(&self, output: &str) -> Vec<Notice> {
+        self.scan(&self.goals, "a goal", output)
     }
 }
 
-/// The notice that a tool was denied access to `path`, which is in the `hidden` place, or readable but not writable.
-fn path_denied(path: &Path, hidden: Option<&Path>) -> Notice {
+/// The notice that a tool or a goal was denied access to `path`, which is in the `hidden` place, or readable but not writable.
+fn path_denied(who: &str, path: &Path, hidden: Option<&Path>, is_new_name: bool) -> Notice {
     let shown = path.display();
+    let allow = format!("`ralph sandbox allow {}`", shell_quoted(&shown.to_string()));
     match hidden.map(Path::display) {
         Some(place) => Notice::warning(
             "sandbox-hides",
-            format!(
-                "the sandbox hides {shown} from the agent, which wanted it; to show it: \"sandbox\": {{ \"show\": [\"{place}\"] }}"
-            ),
+            format!("the sandbox hides {shown} from {who}, which wanted it; {allow} shows it"),
         )
         .with("place", place),
-        None => Notice::warning(
-            "sandbox-denied",
-            format!(
-                "the sandbox kept the agent from writing {shown}; to allow it: \"sandbox\": {{ \"write\": [\"{shown}\"] }}"
-            ),
-        )
-        .with("path", shown),
+        None => {
+            // Some tools make another name each time, which nobody can allow.
+            let own_home = match is_new_name {
+                true => {
+                    "; a goal that makes new names in your home directory takes one of its own: HOME=\"$(mktemp -d)\" COMMAND"
+                }
+                false => "",
+            };
+            Notice::warning(
+                "sandbox-denied",
+                format!("the sandbox kept {who} from writing {shown}; {allow} allows it{own_home}"),
+            )
+            .with("path", shown)
+        }
     }
 }
 

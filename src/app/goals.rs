@@ -1,19 +1,21 @@
 //! Runs the configured goals without a loop.
 
-use std::path::Path;
+use std::{iter, path::Path};
 
 use ralph_core::event::GoalResult;
 use ralph_system::proc::Supervisor;
+use ralph_text::console::warn;
 
 use super::{
     ProjectPlace,
     check_context::CheckContext,
+    denials::Denials,
     many,
     runtime::runtime,
     sealed::sealed_goals,
     tree::{prepare_merged_tree, tear_down_tree},
 };
-use ralph_driver::{SealedPlace, sweep_copies};
+use ralph_driver::{DenialScanner as _, SealedPlace, sweep_copies};
 
 use crate::{
     config::Loaded,
@@ -74,7 +76,15 @@ pub(crate) fn check_goals(
     let parallel = config.goals_parallel;
     let runtime = runtime()?;
     let Some(directory) = merged else {
-        return Ok(runtime.block_on(ralph_driver::check_goals(goals, parallel, execution)));
+        let results = runtime.block_on(ralph_driver::check_goals(goals, parallel, execution));
+        let denials = context
+            .confiner
+            .as_ref()
+            .map(|confiner| Denials::of(confiner, &context.catalog, &place.project, iter::empty()));
+        let failed = results.iter().filter(|result| !result.passed);
+        let scanned = failed.flat_map(|result| Some(denials.as_ref()?.denied_goal(&result.tail)));
+        scanned.flatten().for_each(|notice| warn(&notice.text));
+        return Ok(results);
     };
     let results = runtime.block_on(many::check_merged(directory, goals, parallel, execution));
     if tree_of.is_some() {

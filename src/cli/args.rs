@@ -640,6 +640,15 @@ pub(super) enum SandboxCommand {
         #[arg(value_name = "PATH")]
         path: PathBuf,
     },
+    /// Let agents and goals write a path, or read a hidden one, in all projects: writes it to your own settings
+    Allow {
+        /// A file or directory; a missing directory is made
+        #[arg(value_name = "PATH")]
+        path: PathBuf,
+        /// Do not ask for confirmation
+        #[arg(long, short)]
+        yes: bool,
+    },
     /// Run a command in the sandbox of an agent, regardless of `sandbox.mode`
     Run {
         #[arg(

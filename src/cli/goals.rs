@@ -5,7 +5,7 @@ use std::{fmt::Write as _, path::Path};
 use ralph_core::event::{Goal, GoalResult};
 use ralph_state::control::UserOnlyAction;
 use ralph_system::proc::Supervisor;
-use ralph_text::{console::print, one_line};
+use ralph_text::{console::print, one_line, shell_quoted};
 use ralph_words::{counted, goal_in_words, sealed_output_in_words};
 
 use serde_json::json;
@@ -16,7 +16,7 @@ use crate::{
     error::{Failure, FailureKind},
 };
 
-use super::{args::Args, own_settings, run::sources, tasks::quoted, trust};
+use super::{args::Args, own_settings, run::sources, trust};
 
 /// The name of the setting.
 pub(super) const GOALS: &str = "goals";
@@ -101,7 +101,7 @@ pub(super) fn add(args: &Args, typed: &str) -> Result<u8, Failure> {
 
 /// The command that adds a goal.
 pub(super) fn add_command(name: &str, command: &str) -> String {
-    format!("ralph goals add {}", quoted(&format!("{name}={command}")))
+    format!("ralph goals add {}", shell_quoted(&format!("{name}={command}")))
 }
 
 /// Reads goals that were named on the command line.

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use ralph_core::event::{Exit, Goal, GoalFailure, GoalResult};
-use ralph_system::proc::Supervisor;
+use ralph_system::{proc::Supervisor, sandbox::denials::denied_paths};
 use ralph_text::{console::complain, one_line};
 use ralph_words::{counted, error_line, goal_in_words, short_duration};
 
@@ -21,6 +21,8 @@ use super::{args::Args, confirm::answer, goals, run::sources};
 const TIMEOUT_MS: u64 = 15 * 60_000;
 /// The exit code of a shell that does not find a program.
 const NO_PROGRAM: i32 = 127;
+/// Gives a command a home directory of its own.
+const OWN_HOME: &str = "export HOME=\"$(mktemp -d)\"";
 /// The origin of a goal that the user named.
 pub(super) const NAMED: &str = "--goal";
 
@@ -46,8 +48,19 @@ pub(super) fn prove(
     let mut loaded = config::load(&sources(args, place))?;
     let mut proven = ProvenGoals::default();
     let (mut failing, mut not_installed) = (Vec::new(), Vec::new());
-    for goal in found {
-        let result = run(place, &mut loaded, &goal, supervisor)?;
+    for mut goal in found {
+        let mut result = run(place, &mut loaded, &goal, supervisor)?;
+        if goal.from != NAMED && makes_names_in_home(&result) {
+            let command = format!("{OWN_HOME} && {}", goal.command);
+            let other = CommandSuggestion {
+                command,
+                ..goal.clone()
+            };
+            let tried = run(place, &mut loaded, &other, supervisor)?;
+            if tried.passed {
+                (goal, result) = (other, tried);
+            }
+        }
         let missing = missing_program(&goal, &result);
         complain(&match &missing {
             Some(program) => install(&place.project, &goal, program),
@@ -146,6 +159,16 @@ fn run(
     results
         .pop()
         .ok_or_else(|| Failure::new(FailureKind::Failed, format!("`{}` was not run", goal.command)))
+}
+
+/// Whether a goal failed at a new name in the user's home directory. No setting allows such a name if it is another one each time.
+fn makes_names_in_home(result: &GoalResult) -> bool {
+    let home = dirs::home_dir();
+    let is_new = |path: &str| {
+        let path = Path::new(path);
+        home.as_deref() == path.parent() && !path.exists()
+    };
+    !result.passed && denied_paths(&result.tail).any(is_new)
 }
 
 /// The missing program, if that is why the check failed; its result says nothing about the project then.

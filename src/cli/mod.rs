@@ -49,6 +49,7 @@ mod report;
 mod restore;
 mod run;
 mod sandbox;
+mod sandbox_allow;
 mod scratch_project;
 mod setting_flags;
 mod setup;

@@ -12,13 +12,14 @@ use std::{
 
 use ralph_agent::{catalog::Catalog, manifest::Manifest};
 use ralph_policy::permissions::PathResolver;
+use ralph_state::control::UserOnlyAction;
 use ralph_system::{
     proc::{ConfinementLevel, Supervisor},
     sandbox::{FilePolicy, ListedPath, ListingReason, PathAccess},
 };
 use ralph_text::{
     console::{complain, print, print_json},
-    pretty_json,
+    pretty_json, shell_quoted,
 };
 use serde_json::json;
 
@@ -31,7 +32,7 @@ use crate::{
 use super::{
     args::{Args, SandboxCommand},
     run::sources,
-    trust,
+    sandbox_allow, trust,
 };
 
 pub(super) fn run(
@@ -76,8 +77,13 @@ pub(super) fn run(
             Ok(0)
         }
         Some(SandboxCommand::Explain { path }) => {
-            print(&explained(&policy, &PathRoots::for_place(&place), path)?);
+            print(&explained(&policy, &real_path(&place, path)?));
             Ok(0)
+        }
+        Some(SandboxCommand::Allow { path, yes }) => {
+            trust::refuse_agent(&place.paths, UserOnlyAction::Trust)?;
+            let file = sources(args, &place).user;
+            sandbox_allow::run(&policy, &real_path(&place, path)?, file.as_deref(), *yes)
         }
         Some(SandboxCommand::Run { command }) => tried(confiner, &place, manifest.as_ref(), &keys, command),
     }
@@ -182,31 +188,42 @@ fn shown(configured: &str, confiner: &Confiner, policy: &FilePolicy, manifest: O
 
 const WRITES: &str = "a string takes every write";
 
-fn explained(policy: &FilePolicy, disk: &PathRoots, path: &Path) -> Result<String, Failure> {
+/// The absolute path without symbolic links.
+fn real_path(place: &AppPlace, path: &Path) -> Result<PathBuf, Failure> {
     let absolute = std::path::absolute(path)
         .map_err(|error| Failure::new(FailureKind::Usage, format!("{}: {error}", path.display())))?;
     let text = absolute.to_str();
-    let real = text
-        .and_then(|text| disk.canonical(text))
-        .map_or(absolute, PathBuf::from);
+    let real = text.and_then(|text| PathRoots::for_place(place).canonical(text));
+    Ok(real.map_or(absolute, PathBuf::from))
+}
+
+fn explained(policy: &FilePolicy, real: &Path) -> String {
     let name = real.display();
-    Ok(match policy.access(&real) {
+    let allow = format!("`ralph sandbox allow {}`", shell_quoted(&name.to_string()));
+    match policy.access(real) {
+        PathAccess::Write(place) if !place.is_made && !place.path.exists() => format!(
+            "{name}: cannot be written: {} is not there, and only what is there when a program starts can be allowed\n\
+             to make it: {allow}\n",
+            place.path.display()
+        ),
         PathAccess::Write(place) => format!("{name}: may be read and written: {}\n", because(place)),
         PathAccess::Hidden(place) if place.why == ListingReason::Sealed => {
             format!("{name}: cannot be read, listed or written: {}\n", because(place))
         }
+        PathAccess::Hidden(place) if !place.path.exists() => format!(
+            "{name}: is not there; programs that start when {} is there cannot read it: {}\n",
+            place.path.display(),
+            because(place)
+        ),
         PathAccess::Hidden(place) => format!(
-            "{name}: cannot be read or written: {}\nto show it: \"sandbox\": {{ \"show\": [\"{}\"] }}\n",
-            because(place),
-            place.path.display()
+            "{name}: cannot be read or written: {}\nto show it: {allow}\n",
+            because(place)
         ),
-        PathAccess::Read => format!(
-            "{name}: may be read and run, not written\nto let it be written: \"sandbox\": {{ \"write\": [\"{name}\"] }}\n"
-        ),
-    })
+        PathAccess::Read => format!("{name}: may be read and run, not written\nto let it be written: {allow}\n"),
+    }
 }
 
-fn because(place: &ListedPath) -> String {
+pub(super) fn because(place: &ListedPath) -> String {
     match place.why {
         ListingReason::Setting => format!("{}, a setting of yours", place.path.display()),
         why => format!("{}, {}", place.path.display(), why.in_words()),

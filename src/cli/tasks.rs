@@ -13,7 +13,7 @@ use ralph_state::control::{
 use ralph_text::{
     KeptEscapes, PlainText,
     console::{complain, print, print_json},
-    pretty_json,
+    pretty_json, shell_quoted,
 };
 use ralph_ui::report::OutputStyle;
 use ralph_words::{background_end_in_words, background_went_well, command_in_words, short_duration};
@@ -33,10 +33,6 @@ use super::{
 
 /// Interval between two reads of an output that is followed.
 const LOOK: Duration = Duration::from_millis(200);
-/// Characters that a shell does not treat as plain letters of a word.
-const SPECIAL: &[char] = &[
-    '|', '&', ';', '<', '>', '(', ')', '$', '`', '\\', '"', '\'', '*', '?', '[', ']', '#', '~', '=', '%', '!', '{', '}',
-];
 
 pub(super) fn run(args: &Args, json: bool, command: Option<&TasksCommand>) -> Result<u8, Failure> {
     let socket = place(args)?.paths.socket();
@@ -132,7 +128,7 @@ fn command_of(words: &[String]) -> Result<String, Failure> {
     let command = match words {
         [line] => line.trim().to_owned(),
         words => {
-            let quoted: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+            let quoted: Vec<String> = words.iter().map(|word| shell_quoted(word)).collect();
             quoted.join(" ")
         }
     };
@@ -141,19 +137,11 @@ fn command_of(words: &[String]) -> Result<String, Failure> {
         return Err(usage("the command is empty".to_owned()));
     }
     // A single argument that is a line of shell may begin with anything.
-    let is_program = words.len() > 1 || !first.contains(char::is_whitespace) && !first.contains(SPECIAL);
+    let is_program = words.len() > 1 || shell_quoted(first) == *first;
     if is_program && !is_builtin(first) && !is_there(first) {
         return Err(usage(format!("`{first}`: no such program")));
     }
     Ok(command)
-}
-
-/// Quotes `word` for a shell, if needed.
-pub(super) fn quoted(word: &str) -> String {
-    match word.is_empty() || word.contains(char::is_whitespace) || word.contains(SPECIAL) {
-        true => format!("'{}'", word.replace('\'', r"'\''")),
-        false => word.to_owned(),
-    }
 }
 
 /// Shell built-ins with which a command may begin.

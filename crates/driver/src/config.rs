@@ -98,6 +98,9 @@ pub trait PermissionDecider: Send + Sync {
 pub trait DenialScanner: Send + Sync {
     /// Returns notices about denials that the `output` of a tool of `adapter` shows, each once.
     fn denied(&self, adapter: &str, output: &str) -> Vec<Notice>;
+
+    /// As [`DenialScanner::denied`], for the output of a goal.
+    fn denied_goal(&self, output: &str) -> Vec<Notice>;
 }
 
 /// An agent that this run may use.

@@ -291,6 +291,7 @@ impl Driver {
         let tests_from = so_far.tests_from;
         let (from, to) = (state.internal.baseline.clone(), state.internal.latest.clone());
         let (parallel, results, jobs) = (self.checks.parallel, self.results.clone(), Arc::clone(&self.jobs));
+        let scanner = self.agents.denial_scanner.clone();
         self.checks.goals = Some(GoalRun::spawn(async move {
             let keep = {
                 let (jobs, to) = (Arc::clone(&jobs), to.clone());
@@ -309,6 +310,12 @@ impl Driver {
                 None => context,
             };
             let again = goals.clone();
+            // A goal may fail by the sandbox alone.
+            let denials = move |results: &[GoalResult]| -> Vec<Notice> {
+                let failed = results.iter().filter(|result| !result.passed);
+                let scanned = failed.flat_map(|result| Some(scanner.as_ref()?.denied_goal(&result.tail)));
+                scanned.flatten().collect()
+            };
             let mut look = test_gate::look(goals, parallel, context, tests_from, closer, &jobs, [from, to]).await;
             if is_first && has_room && look.results.iter().any(lacks_something) {
                 let results = goals::run_all(again, parallel, Arc::new(outside)).await;
@@ -324,6 +331,7 @@ impl Driver {
                     .for_each(|result| result.doubt = Some(notice.text.clone()));
             }
             look.notices.extend(notice);
+            look.notices.extend(denials(&look.results));
             // Reads files: not on the loop's thread.
             let found = tokio::task::spawn_blocking(inherited(move || jobs.look_again(&before, look)));
             let verification = Box::new(found.await.unwrap_or_else(|_| nothing_verified()));

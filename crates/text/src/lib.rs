@@ -12,6 +12,7 @@ mod json;
 pub mod json_rpc;
 pub mod output_filter;
 mod position;
+mod shell;
 pub mod signs;
 pub mod wrap;
 
@@ -23,6 +24,7 @@ use memchr::{memchr, memchr_iter, memrchr};
 pub use json::{JSON_WITH_COMMENTS, STRICT_JSON, pretty_json};
 pub use output_filter::{AllowedEscapes, OutputFilter, escape_controls, escape_name};
 pub use position::{LineIndex, Position};
+pub use shell::shell_quoted;
 
 /// Maximum bytes of a line; the rest of a longer line is dropped and the cut is marked.
 pub const LINE_CAP_BYTES: usize = 16 * 1024;

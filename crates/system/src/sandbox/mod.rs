@@ -272,6 +272,14 @@ impl FilePolicy {
         self
     }
 
+    /// Removes the writable places that are not there and that nobody makes: the system allows only what exists when a
+    /// program starts.
+    #[must_use]
+    pub fn in_effect(mut self, exists: impl Fn(&Path) -> bool) -> Self {
+        self.write.retain(|place| place.is_made || exists(&place.path));
+        self
+    }
+
     /// Resolves symbolic links in each place by `canonical`.
     #[must_use]
     pub fn resolved(mut self, canonical: impl Fn(&Path) -> PathBuf) -> Self {
