@@ -9,7 +9,7 @@ use clap::{
 
 use crate::error::{Failure, FailureKind};
 
-use super::{args::Args, removed};
+use super::{args::Args, other_flags, removed};
 
 /// Replaces `--json` with `--format json`, or the reverse, if `error` says that the command only has the other one.
 pub(super) fn with_other_format(error: &clap::Error, args: &[OsString]) -> Option<Vec<OsString>> {
@@ -46,8 +46,8 @@ pub(super) fn failure(error: &clap::Error, args: &[OsString]) -> Failure {
             }
             let command = command_of(args);
             let failure = usage_failure(&error.to_string(), command.clone());
-            if let Some(hint) = foreign_flag_hint(error) {
-                let hints = vec![hint.to_owned()];
+            let hints = foreign_flag_hints(error);
+            if !hints.is_empty() {
                 return Failure { hints, ..failure }.hint(format!("see `{command} --help`"));
             }
             match misplaced(error).zip(command.strip_prefix("ralph ")) {
@@ -74,12 +74,20 @@ pub(super) fn not_utf8(arg: &OsString) -> Failure {
     ))
 }
 
-/// The hint for a flag that other programs of this kind have.
-fn foreign_flag_hint(error: &clap::Error) -> Option<&'static str> {
+/// The hints for a flag that other programs of this kind have.
+fn foreign_flag_hints(error: &clap::Error) -> Vec<String> {
     let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else {
-        return None;
+        return Vec::new();
     };
-    match flag.as_str() {
+    match hint_for(flag) {
+        Some(hint) => vec![hint.to_owned()],
+        None if error.kind() == ErrorKind::UnknownArgument && misplaced(error).is_none() => other_flags::hints(flag),
+        None => Vec::new(),
+    }
+}
+
+fn hint_for(flag: &str) -> Option<&'static str> {
+    match flag {
         "--yolo"
         | "--full-auto"
         | "--dangerously-skip-permissions"
@@ -245,6 +253,10 @@ mod tests {
             ("--approval-mode=yolo", "`--permission-mode ask`"),
             ("--allowedTools", "\"permissions\""),
             ("--parallel=4", "--jobs N"),
+            ("--calls=50", "`ralph --calls-per-hour 50`"),
+            ("--status", "`ralph status`"),
+            ("--reset-circuit", "`ralph reset-circuit`"),
+            ("--timeout=20", "`ralph --iteration-timeout 20m`"),
             ("--detach", "`q`, then `d`, leaves it"),
         ] {
             let args: Vec<OsString> = ["ralph", flag].iter().map(OsString::from).collect();

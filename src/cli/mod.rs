@@ -38,6 +38,7 @@ mod mistake;
 mod more;
 mod notify;
 mod one_task;
+mod other_flags;
 mod own_settings;
 mod permissions;
 mod plan;
