@@ -385,19 +385,50 @@ fn assert_refusals(user: &UserResources, records: &[Record]) {
 }
 
 #[test]
-fn without_a_sandbox_the_same_attempts_reach_all_that_is_the_users() {
+fn without_a_sandbox_the_same_attempts_reach_all_that_is_the_users_and_by_default_none_does() {
+    for (args, reaches) in [(&["--sandbox", "off"][..], true), (&[], false)] {
+        let sandbox = Sandbox::outside_of_tmp();
+        if !reaches && !has_landlock(&sandbox) {
+            return;
+        }
+        let outside = sandbox.home().join("documents");
+        fs::create_dir(&outside).unwrap();
+        sandbox.plan(1);
+        let attempts = format!(
+            "{PRELUDE}echo x > {}/made; kill -0 $guard && echo x > reached",
+            outside.display()
+        );
+        // Its adapter names no state.
+        sandbox.install(&Script::jsonl(&format!("{attempts}\nwork; over 'Done.'")));
+        let finished = sandbox.ralph(["--adapter", "script"]).args(args).run(SOON);
+        assert_eq!(finished.code(), Some(0), "{finished:?}");
+        assert_eq!(outside.join("made").exists(), reaches, "{finished:?}");
+        assert_eq!(sandbox.read("reached").is_some(), reaches, "{finished:?}");
+    }
+}
+
+#[test]
+fn a_run_says_which_path_its_goal_and_an_agent_on_a_terminal_were_denied() {
     let sandbox = Sandbox::outside_of_tmp();
-    let outside = sandbox.home().join("documents");
-    fs::create_dir(&outside).unwrap();
+    if !has_landlock(&sandbox) {
+        return;
+    }
     sandbox.plan(1);
-    let attempts = format!(
-        "{PRELUDE}echo x > {}/made; kill -0 $guard && echo x > reached",
-        outside.display()
-    );
-    sandbox.install(&Script::jsonl(&format!("{attempts}\nwork; over 'Done.'")));
-    let finished = sandbox.ralph(["--adapter", "script"]).run(SOON);
-    assert_eq!(finished.code(), Some(0), "{finished:?}");
-    assert!(outside.join("made").exists() && sandbox.read("reached").is_some());
+    let path = |name: &str| sandbox.home().join(name).display().to_string();
+    for directory in ["of-agent", "of-goal"] {
+        fs::create_dir(path(directory)).unwrap();
+    }
+    let denied = format!("echo x > {}/x\nwork", path("of-agent"));
+    sandbox.install(&Script::terminal(&denied));
+    let goal = format!("tests=mkdir {}/x", path("of-goal"));
+    let finished = sandbox.looping(["-n", "1", "--goal", goal.as_str()]).run(SOON);
+    let records = finished.records();
+    let told = noticed(&records).filter(|notice| notice.code == "sandbox-denied");
+    let told: BTreeSet<String> = told.map(|notice| notice.text.to_string()).collect();
+    let expected = [("the agent", path("of-agent")), ("a goal", path("of-goal"))].map(|(who, path)| {
+        format!("the sandbox kept {who} from writing {path}; `ralph sandbox allow {path}` allows it")
+    });
+    assert_eq!(told, BTreeSet::from(expected), "{finished:?}");
 }
 
 #[test]

@@ -31,12 +31,7 @@ use ralph_tools::{
 use ralph_words::hint_in_words;
 use serde_json::json;
 
-use super::{
-    Confiner, ProjectPlace, choice,
-    permissions::unbypassed,
-    place::check_files,
-    sandbox::{UNCONFINED, names_its_state, starting},
-};
+use super::{Confiner, ProjectPlace, choice, permissions::unbypassed, place::check_files, sandbox::starting};
 use ralph_driver::AvailableAgent;
 
 use crate::{
@@ -572,26 +567,7 @@ pub(super) fn unconfined(confiner: &Confiner, manifest: &Manifest, config: &Conf
             "server-unconfined",
             format!("{url} runs outside of the sandbox: its agent is not confined"),
         ))),
-        (_, _) if names_its_state(manifest) => Ok(None),
-        (_, _) => {
-            let id = &manifest.id;
-            Ok(Some(match confiner.leaves_out(manifest) {
-                true => Notice::warning(
-                    "agent-unconfined",
-                    format!(
-                        "{UNCONFINED}: adapter `{id}` does not name its state directory (`adapters.{id}.sandbox.write`). \
-                         `--sandbox on` confines it"
-                    ),
-                ),
-                false => Notice::warning(
-                    "sandbox-state-unknown",
-                    format!(
-                        "adapter `{id}` does not name the directory of its agent's state, so the sandbox does not allow \
-                         writing it: set `adapters.{id}.sandbox.write`"
-                    ),
-                ),
-            }))
-        }
+        (_, _) => Ok(None),
     }
 }
 

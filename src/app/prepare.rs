@@ -158,14 +158,9 @@ pub(super) fn prepare(
         .map(|confiner| Arc::new(Denials::of(confiner, &catalog, &place.project, ids())) as Arc<dyn DenialScanner>);
     let drawing = agents.iter().filter(|agent| agent.last_line_claims);
     let terminals = drawing.map(|agent| agent.adapter.id().to_owned()).collect();
-    let confined = confiner
-        .as_ref()
-        .map_or(AgentConfinement::No, |confiner| confiner.confined(Some(&first)));
+    let confined = confiner.as_ref().map_or(AgentConfinement::No, Confiner::confined);
     let runners = known_runners(place, config)?;
-    let manifests = ids().filter_map(|id| catalog.manifest(id).ok());
-    let sandbox = confiner
-        .as_ref()
-        .map_or(SandboxState::Unconfined, |confiner| confiner.state(manifests, config));
+    let sandbox = confiner.as_ref().map_or(SandboxState::Unconfined, Confiner::state);
     let settings = Settings {
         adapter: id,
         model: config.model.clone(),

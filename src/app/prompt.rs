@@ -66,7 +66,7 @@ pub(crate) fn next_prompt(place: &ProjectPlace, config: &Config, supervisor: &Su
     let confined = match config.sandbox.mode {
         SandboxMode::Off => AgentConfinement::No,
         SandboxMode::Auto | SandboxMode::On | SandboxMode::Strict => {
-            Confiner::new(place, config, &catalog, supervisor).confined(agent.as_ref())
+            Confiner::new(place, config, &catalog, supervisor).confined()
         }
     };
     // Without a repository, changes of the last session are left out.

@@ -10,10 +10,7 @@ use std::{
 
 use nix::unistd::geteuid;
 use parking_lot::Mutex;
-use ralph_agent::{
-    catalog::Catalog,
-    manifest::{Manifest, Transport},
-};
+use ralph_agent::{catalog::Catalog, manifest::Manifest};
 use ralph_core::event::{Notice, SandboxState};
 use ralph_git::SigningFormat;
 use ralph_plan::prompt::AgentConfinement;
@@ -67,8 +64,6 @@ pub(crate) struct Confiner {
     /// Whether the ssh-agent can be reached.
     has_ssh_agent: bool,
     is_strict: bool,
-    /// Whether agents whose state is not known run outside of the sandbox.
-    is_lenient: bool,
     /// Set once a program is to be started.
     strict: Option<Strict>,
     /// The directory of the copies in which sealed goals run.
@@ -117,7 +112,6 @@ impl Confiner {
             .flat_map(|manifest| manifest.state.into_iter().chain(manifest.state_files))
             .collect();
         let is_strict = settings.mode == SandboxMode::Strict;
-        let sealed = sealed_directories(place, config);
         Confiner {
             level: Supervisor::confinement_level(),
             wanted: PolicyInput {
@@ -133,7 +127,7 @@ impl Confiner {
                 write: settings.write.clone(),
                 hide: settings.hide.clone(),
                 show: settings.show.clone(),
-                sealed: sealed.clone(),
+                sealed: sealed_directories(place, config),
             },
             copies: place.paths.sealed_copies(),
             hosts: settings.hosts.clone(),
@@ -143,8 +137,6 @@ impl Confiner {
             signing: ralph_git::commit_signing(&place.project, supervisor),
             has_ssh_agent: settings.sockets.iter().any(|name| name == "ssh-agent"),
             is_strict,
-            // Agents outside of the sandbox could read the files of sealed goals.
-            is_lenient: settings.mode == SandboxMode::Auto && sealed.is_empty(),
             strict: None,
         }
     }
@@ -202,16 +194,10 @@ impl Confiner {
         Ok(confinement)
     }
 
-    /// Whether the agent of `manifest` runs outside of the sandbox.
-    pub(super) fn leaves_out(&self, manifest: &Manifest) -> bool {
-        self.is_lenient && !names_its_state(manifest)
-    }
-
-    /// The description of the sandbox for the prompt of the agent of `manifest`, or of any agent.
-    pub(super) fn confined(&self, manifest: Option<&Manifest>) -> AgentConfinement {
+    /// The description of the sandbox for the prompts of agents.
+    pub(super) fn confined(&self) -> AgentConfinement {
         match (self.level, self.is_strict) {
             (ConfinementLevel::None, _) => AgentConfinement::No,
-            (_, _) if manifest.is_some_and(|manifest| self.leaves_out(manifest)) => AgentConfinement::No,
             (ConfinementLevel::Landlock { .. }, false) => AgentConfinement::On,
             (ConfinementLevel::Landlock { .. }, true) => AgentConfinement::Strict,
         }
@@ -308,13 +294,10 @@ impl Confiner {
         }
     }
 
-    /// The sandbox of the agents of `manifests`.
-    pub(super) fn state(&self, mut manifests: impl Iterator<Item = Manifest>, config: &Config) -> SandboxState {
-        let is_elsewhere = |manifest: &Manifest| config.server.is_some() && manifest.transport == Transport::Http;
-        let leaves_out = |manifest: Manifest| !is_elsewhere(&manifest) && self.leaves_out(&manifest);
+    /// The sandbox of agents and goals.
+    pub(super) fn state(&self) -> SandboxState {
         match (self.level, self.is_strict) {
             (ConfinementLevel::None, _) => SandboxState::Unconfined,
-            (ConfinementLevel::Landlock { .. }, _) if manifests.any(leaves_out) => SandboxState::Unconfined,
             (ConfinementLevel::Landlock { .. }, true) => SandboxState::Strict,
             (ConfinementLevel::Landlock { .. }, false) => SandboxState::On,
         }
@@ -325,9 +308,6 @@ impl Confiner {
         let ConfinementLevel::Landlock { abi } = self.level else {
             return vec![sandbox_missing()];
         };
-        if manifest.is_some_and(|manifest| self.leaves_out(manifest)) {
-            return Vec::new(); // said for each such agent
-        }
         let policy = self.policy(manifest);
         let hidden = policy.hidden.iter().filter(|place| place.path.exists());
         let hidden = hidden.map(ListedPath::pattern).collect::<HashSet<_>>().len() as u64;
@@ -416,9 +396,6 @@ pub(super) fn starting(
     let Some(confiner) = confiner else {
         return Ok(supervisor.clone());
     };
-    if manifest.is_some_and(|manifest| confiner.leaves_out(manifest)) {
-        return Ok(supervisor.clone());
-    }
     let confined = supervisor.confining(Some(confiner.confinement(manifest)?));
     Ok(confined.reporting_refusals(confiner.on_refused()))
 }
@@ -434,18 +411,12 @@ pub(crate) fn probing(
     let confiner = Confiner::unless_off(place, config, catalog, supervisor);
     let supervisor = supervisor.clone();
     move |manifest| {
-        let confiner = confiner.as_ref().filter(|confiner| !confiner.leaves_out(manifest));
-        let confinement = confiner.and_then(|confiner| {
+        let confinement = confiner.as_ref().and_then(|confiner| {
             let policy = confiner.policy(Some(manifest));
             confiner.held_to(&policy, Some(manifest)).ok()
         });
         supervisor.confining(confinement)
     }
-}
-
-/// Whether an adapter says where its agent's state is. ralph's own agent has none.
-pub(super) fn names_its_state(manifest: &Manifest) -> bool {
-    manifest.is_ralph() || !manifest.state.is_empty() || !manifest.state_files.is_empty()
 }
 
 /// Places that exist and that agents of root must not read; none for other users.
@@ -638,67 +609,7 @@ fn make_missing(policy: &FilePolicy) {
 
 #[cfg(test)]
 mod tests {
-    use ralph_agent::catalog::AdapterSources;
-
     use super::*;
-
-    fn confiner(level: ConfinementLevel, is_strict: bool, is_lenient: bool) -> Confiner {
-        Confiner {
-            level,
-            wanted: PolicyInput::default(),
-            hosts: Vec::new(),
-            sockets: Vec::new(),
-            withheld: Vec::new(),
-            on_refused: None,
-            signing: None,
-            has_ssh_agent: false,
-            is_strict,
-            is_lenient,
-            strict: None,
-            copies: PathBuf::new(),
-        }
-    }
-
-    #[test]
-    fn one_unconfined_agent_makes_the_run_unconfined() {
-        let catalog = Catalog::load(&AdapterSources::default());
-        let [known, served] = ["codex", "opencode-server"].map(|id| catalog.manifest(id).expect("an adapter"));
-        let without_state = |manifest: &Manifest| Manifest {
-            state: Vec::new(),
-            state_files: Vec::new(),
-            ..manifest.clone()
-        };
-        let (unknown, served) = (without_state(&known), without_state(&served));
-        let own = Config::default();
-        let elsewhere = Config {
-            server: Some("http://127.0.0.1:4190".parse().expect("an address")),
-            ..Config::default()
-        };
-        let landlock = ConfinementLevel::Landlock { abi: 7 };
-        let lenient = confiner(landlock, false, true);
-        for (agents, config, expected) in [
-            (vec![&known], &own, SandboxState::On),
-            (vec![&known, &unknown], &own, SandboxState::Unconfined),
-            (vec![&unknown, &known], &own, SandboxState::Unconfined),
-            (vec![&known, &served], &own, SandboxState::Unconfined),
-            // A notice of its own tells of a server that ralph does not start.
-            (vec![&known, &served], &elsewhere, SandboxState::On),
-        ] {
-            let ids: Vec<_> = agents.iter().map(|agent| (&agent.id, &agent.state)).collect();
-            assert_eq!(
-                lenient.state(agents.iter().copied().cloned(), config),
-                expected,
-                "{ids:?}"
-            );
-        }
-        let of_both = |confiner: Confiner| confiner.state([known.clone(), unknown.clone()].into_iter(), &own);
-        assert_eq!(of_both(confiner(landlock, false, false)), SandboxState::On);
-        assert_eq!(of_both(confiner(landlock, true, false)), SandboxState::Strict);
-        assert_eq!(
-            of_both(confiner(ConfinementLevel::None, true, false)),
-            SandboxState::Unconfined
-        );
-    }
 
     #[test]
     fn devices_of_disks_memory_keyboards_and_consoles_are_raw_and_others_are_not() {

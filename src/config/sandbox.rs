@@ -17,9 +17,9 @@ settings! {
     /// project.
     pub struct SandboxSettings {
         /// "on": an agent writes only to the project, its git directory, its own state, caches and /tmp; it cannot read
-        /// keys, the state of other agents and that of ralph. "auto": the same where the system can, except for an agent
-        /// whose adapter does not name its state; the run says what holds. "strict": it also gets its own temporary
-        /// directory and caches, and connects only to its model and to `hosts`. "off": an agent may do all that you may.
+        /// keys, the state of other agents and that of ralph. "auto": the same where the system can; the run says what
+        /// holds. "strict": it also gets its own temporary directory and caches, and connects only to its model and to
+        /// `hosts`. "off": an agent may do all that you may.
         #[flag("--sandbox", "MODE", "The sandbox of the agent and the goals: auto, on, strict or off [default: auto]")]
         mode("mode"): OneOf<SandboxMode> = "auto",
         /// Additional writable paths: ["~/.cache/foo"].
@@ -40,7 +40,7 @@ settings! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SandboxMode {
     Off,
-    /// As [`SandboxMode::On`], as far as this system and the agent's adapter allow.
+    /// As [`SandboxMode::On`], as far as this system allows.
     Auto,
     On,
     Strict,

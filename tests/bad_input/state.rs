@@ -72,7 +72,7 @@ fn a_journal_of_another_program() {
 fn a_journal_with_a_broken_line() {
     refused(
         |text| text.replacen("plan-read", "plan-\u{7}", 1),
-        &["line 5", "not a record"],
+        &["line 6", "not a record"],
         "move ",
     );
 }

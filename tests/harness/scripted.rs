@@ -235,8 +235,7 @@ impl Sandbox {
     }
 }
 
-/// The notices of records in words, without the one that scripts are not confined: their adapters do not name the state
-/// of their agents.
+/// The notices of records in words, without those about the sandbox that each run of a project in /tmp has.
 pub fn notices(records: &[Record]) -> Vec<String> {
     in_words(records, |_| true)
 }
@@ -249,7 +248,7 @@ pub fn warnings(records: &[Record]) -> Vec<String> {
 fn in_words(records: &[Record], is_meant: impl Fn(&Notice) -> bool) -> Vec<String> {
     let notices = events(records).filter_map(Event::notice);
     notices
-        .filter(|notice| notice.code != "agent-unconfined" && is_meant(notice))
+        .filter(|notice| !["sandbox-on", "sandbox-exposes"].contains(&&*notice.code) && is_meant(notice))
         .map(|notice| notice.text.to_string())
         .collect()
 }

@@ -31,6 +31,10 @@ impl Driver {
                 };
                 let statement = message.as_ref().map(read).unwrap_or_default();
                 self.advance(&Input::AgentStated { iteration, statement })?;
+                // Without tools of its own, what it was denied is in its last lines.
+                if let Some(lines) = message.as_ref().filter(|_| last_line_claims) {
+                    self.note_denials(lines)?;
+                }
             }
             AgentSignal::ToolStarted { input, .. } => self.agents.names_pause_file |= input.contains(PAUSE_FILE),
             AgentSignal::ToolEnded { output, .. } => self.note_denials(output)?,

@@ -249,8 +249,7 @@ impl AdapterReader<'_> {
         }
     }
 
-    /// The directories and files of the agent's state. Where it names none, its login tells them: an agent of unknown state
-    /// would run outside of the sandbox.
+    /// The directories and files of the agent's state. Where it names none, its login tells them.
     pub(super) fn state(&self) -> (Vec<String>, Vec<String>) {
         let (login, sandbox) = (&self.written.login, &self.written.sandbox);
         match sandbox.write.is_empty() && sandbox.write_files.is_empty() {

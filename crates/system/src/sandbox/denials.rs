@@ -54,8 +54,15 @@ pub fn denied_paths(output: &str) -> impl Iterator<Item = &str> {
     };
     let lines = output.lines().take(MOST_LINES).filter(tells);
     lines.flat_map(|line| {
-        line.split(|character: char| character.is_whitespace() || "'\"`:,;()[]<>=\u{2018}\u{2019}".contains(character))
+        let words = line
+            .split(|character: char| character.is_whitespace() || "'\"`:,;()[]<>=\u{2018}\u{2019}".contains(character));
+        let paths: Vec<&str> = words
             .filter(|word| ["/", "~/", "../"].iter().any(|start| word.starts_with(start)) && word.len() > 3)
+            .collect();
+        // The program that reports it stands in front of what it reports.
+        let reporter = paths.first().filter(|_| paths.len() > 1);
+        let is_first = reporter.is_some_and(|path| line.strip_prefix(path).is_some_and(|rest| rest.starts_with(':')));
+        paths.into_iter().skip(usize::from(is_first))
     })
 }
 
@@ -106,6 +113,11 @@ mod tests {
     fn the_path_is_found_in_the_words_of_all_kinds_of_programs() {
         for (line, path) in [
             ("sh: 1: cannot create /home/me/x: Permission denied", "/home/me/x"),
+            (
+                "/home/me/run.sh: 2: cannot create /home/me/x: Permission denied",
+                "/home/me/x",
+            ),
+            ("/home/me/run.sh: Permission denied", "/home/me/run.sh"),
             ("bash: line 1: /home/me/x: Permission denied", "/home/me/x"),
             ("cat: /home/me/.ssh/id: Permission denied", "/home/me/.ssh/id"),
             ("touch: cannot touch '/home/me/x': Permission denied", "/home/me/x"),
