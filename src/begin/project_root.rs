@@ -135,7 +135,7 @@ fn command_in(line: &str, tool: &str) -> Option<String> {
     if !starts || !is_whole || is_value {
         return None;
     }
-    // What tox is given behind its own arguments is usually nothing.
+    // tox puts the arguments of its command line there: usually none.
     let rest = rest.split("{posargs").next().unwrap_or_default();
     let rest = rest
         .split(['&', ';', '|', '#', '\'', '"'])

@@ -71,7 +71,7 @@ pub(super) fn commands(root: &ProjectRoot<'_>) -> Vec<(&'static str, String, Str
 
 /// How programs of the project are started.
 struct Interpreter {
-    /// The manager in front of a command, with a blank; empty if there is none.
+    /// The manager that starts a command, with a space behind it; empty if there is none.
     run: &'static str,
     /// The virtual environment, which need not be activated.
     environment: Option<String>,

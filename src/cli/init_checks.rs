@@ -1,5 +1,5 @@
-//! Runs the goals that `ralph init` offers, once each. What passes is written. What fails now is written only if the user
-//! says so: a goal that nobody can reach would keep each run from its end.
+//! Runs the goals that `ralph init` offers, once each. Goals that pass are written. A goal that fails now is written only if
+//! the user says so: one that no work can reach would keep each run from its end.
 
 use std::path::Path;
 
@@ -34,7 +34,7 @@ pub(super) struct ProvenGoals {
     pub(super) forgives: bool,
 }
 
-/// Runs each goal once. `asks` says whether somebody is there who decides about those that fail.
+/// Runs each goal once. If `asks`, the user decides about those that fail.
 ///
 /// # Errors
 /// A [`Failure`] if goals cannot be run at all, or an answer cannot be read.

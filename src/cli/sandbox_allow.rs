@@ -29,7 +29,7 @@ pub(super) fn run(policy: &FilePolicy, real: &Path, file: Option<&Path>, yes: bo
             print(&format!("{name} may be written already: {}\n", place.why.in_words()));
             return Ok(0);
         }
-        // It is listed, and only has to be there.
+        // The place is listed already, and only has to exist.
         PathAccess::Write(place) => return made(&place.path).map(|()| 0),
         PathAccess::Hidden(place) if matches!(place.why, ListingReason::Sealed | ListingReason::RalphState) => {
             return Err(refused(&format!(
