@@ -210,7 +210,7 @@ printf '{"type":"usage","usage":{"costUsd":%s}}\n' $cost; work; over done"#;
                 &["\"paused\": false", "\"costUsd\": 0.3\n"],
                 &[],
             ),
-            (&["report"], 0, &["ralph: done (not verified)"], &[]),
+            (&["report"], 0, &["DONE, NOT VERIFIED · "], &[]),
         ],
     );
     // On a terminal the output is coloured.

@@ -44,7 +44,7 @@ fn it_works_off_its_plan_has_a_claim_refused_and_a_later_one_verified_and_says_w
     let summed_up = again.replace("&& ralph", &format!("&& {}", env!("CARGO_BIN_EXE_ralph")));
     let summed_up = summed_up.replace(" replay", " report");
     let report = sandbox.program("sh").args(["-c", &summed_up]).run(SOON);
-    assert!(report.stdout.contains("done (verified)"), "{report:?}");
+    assert!(report.stdout.contains("DONE, VERIFIED"), "{report:?}");
     assert!(
         finished.stdout.contains("next: in your project, `ralph init`"),
         "{finished:?}"

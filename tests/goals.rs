@@ -83,9 +83,8 @@ fn a_goal_that_fails_the_same_way_at_each_claim_is_stuck_although_files_change()
     );
     let report = sandbox.ralph(["report"]).run(SOON).stdout;
     for line in [
-        "ralph: stopped: goal `tests` still fails (exit code 101), 4 times\n",
+        "\nSTOPPED: goal `tests` still fails (exit code 101), 4 times · ",
         "hint: run `ralph goals check` to see what `tests` prints",
-        "Needs you\n  stopped: goal `tests` still fails (exit code 101), 4 times\n",
         "    4  refused ",
     ] {
         assert!(report.contains(line), "{line} is not in {report}");

@@ -34,7 +34,7 @@ fn the_report_tells_tasks_iterations_commits_refusals_goals_and_the_end() {
     assert_has(
         &text,
         &[
-            "ralph: done (passed)\n",
+            "DONE, PASSED · 2 tasks · ",
             "2 of 2 tasks done · 2 iterations",
             "Unverified\n  whether tests ran: all goals passed, by exit code alone\n",
             "✔ Write hello.txt (iteration 1)\n",
@@ -150,7 +150,7 @@ fn messages_are_reported_with_what_became_of_them() {
     let sent = sandbox.ralph(["steer", "mind the gap"]).run(SOON);
     assert_eq!(sent.code(), Some(0), "{sent:?}");
     let text = report(&sandbox, "text");
-    assert_has(&text, &["ralph: still running\n", "running for "]);
+    assert_has(&text, &["still running · 0 of 2 tasks · ", "running for "]);
     sandbox.release("go");
     running.wait(SOON);
     assert_has(
@@ -160,7 +160,7 @@ fn messages_are_reported_with_what_became_of_them() {
 }
 
 #[test]
-fn the_summary_at_the_end_is_the_head_of_the_report() {
+fn the_summary_at_the_end_has_the_table_the_totals_and_the_hints_of_the_report() {
     let sandbox = Sandbox::new();
     sandbox.install(&Script::worker());
     let finished = sandbox
@@ -168,8 +168,14 @@ fn the_summary_at_the_end_is_the_head_of_the_report() {
         .env("FAKE_AGENT", env!("CARGO_BIN_EXE_fake-agent"))
         .run(SOON);
     let at = finished.stdout.find("    #  outcome").expect("a summary");
-    let summary = &finished.stdout[at..];
-    assert!(report(&sandbox, "text").contains(summary), "{summary}");
+    let (end, others): (Vec<&str>, Vec<&str>) = finished.stdout[at..]
+        .lines()
+        .partition(|line| line.starts_with("ralph: "));
+    assert_eq!(end, ["ralph: done (not verified)"]);
+    let report = report(&sandbox, "text");
+    others
+        .iter()
+        .for_each(|line| assert!(report.lines().any(|of_report| of_report == *line), "{line}: {report}"));
 }
 
 #[test]
@@ -310,4 +316,43 @@ fn of_a_long_result_the_lines_that_are_not_shown_are_counted() {
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     assert_has(&finished.stdout, &["  8\n", "… 242 more lines"]);
     assert!(!finished.stdout.contains("1 more line\n"), "{}", finished.stdout);
+}
+
+/// The lines for the morning are above all else, and `--short` prints nothing but them.
+#[test]
+fn the_report_begins_with_what_to_read_first() {
+    let sandbox = Sandbox::new();
+    for (file, text) in [
+        ("LICENSE", "MIT\n"),
+        ("Makefile", "all:\n"),
+        ("docs/guide.md", "A guide\n"),
+    ] {
+        sandbox.write(file, text);
+    }
+    sandbox.git(["add", "-A"]);
+    sandbox.git(["commit", "-qm", "more files"]);
+    let first = "git rm -rq LICENSE docs; echo rules > CLAUDE.md; echo evil >> Makefile; work";
+    let second =
+        "sed -i 's/- \\[ \\]/- [x]/' PLAN.md; setsid sleep 1000 & until grep -aq ^sleep /proc/$!/cmdline; do :; done";
+    sandbox.install(&Script::terminal(&format!(
+        "[ $n = 1 ] && {{ {first}; }}; [ $n = 2 ] && {{ {second}; }}; true"
+    )));
+    ran(&sandbox, &[]);
+    let short = sandbox.ralph(["report", "--short"]).run(SOON).stdout;
+    assert_has(
+        &short,
+        &[
+            "DONE, NOT VERIFIED · 2 tasks · ",
+            "\n  review first  deleted: LICENSE (iteration 1), docs/guide.md (iteration 1)\n",
+            "configuration, CI, hooks, instructions, data: CLAUDE.md (new, iteration 1), Makefile (iteration 1)\n",
+            "ticked without a change: \"Write world.txt\" (iteration 2)\n",
+            "\n  ended         processes that sessions left: `sleep 1000`",
+            "\n  cost          unknown",
+        ],
+    );
+    assert!(short.starts_with("DONE, ") && short.lines().count() <= 12, "{short}");
+    let whole = report(&sandbox, "text");
+    let above = whole.find("    #  outcome").expect("a table");
+    assert!(whole[..above].contains(&short), "{whole}");
+    assert_eq!(json(&sandbox)["first"][1]["subject"], "review");
 }

@@ -161,7 +161,7 @@ fn of_the_iteration_that_runs_one_sees_what_it_has_changed_so_far_and_that_it_ru
     let steer = json!({"type": "steer", "kind": "next", "text": "use tabs"});
     assert_eq!(http.post("/commands", &steer).status, 200);
     let report = http.get("/report?format=text").text();
-    for said in ["ralph: still running\n", "running for ", "(once, queued): use tabs"] {
+    for said in ["still running · ", "running for ", "(once, queued): use tabs"] {
         assert!(report.contains(said), "{said}: {report}");
     }
     assert!(!report.contains("not delivered"), "{report}");

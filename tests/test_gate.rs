@@ -119,7 +119,7 @@ fn work_that_passes_tests_which_measure_is_verified() {
     assert_eq!(missed, None);
     assert_eq!(sandbox.read("add.test.js").as_deref(), Some(TESTS));
     let report = sandbox.ralph(["report"]).run(SOON).stdout;
-    assert!(report.contains("done (verified)"), "{report}");
+    assert!(report.contains("DONE, VERIFIED"), "{report}");
 }
 
 /// Makes the project of [`project`] with its work done.
@@ -603,7 +603,7 @@ fn tests_that_the_task_changes_wait_for_their_user() {
     assert!(status.contains(r#""proof": "tests""#), "{status}");
     let report = sandbox.ralph(["report"]).run(SOON).stdout;
     assert!(
-        report.contains("done (verified)") && !report.contains("ralph confirm"),
+        report.contains("DONE, VERIFIED") && !report.contains("ralph confirm"),
         "{report}"
     );
     // A second confirmation is refused.
@@ -774,7 +774,7 @@ fn goals_without_tests_pass_and_are_not_enough_where_more_is_required() {
         "{finished:?}"
     );
     let report = sandbox.ralph(["report"]).run(SOON).stdout;
-    assert!(report.contains("done (passed)"), "{report}");
+    assert!(report.contains("DONE, PASSED"), "{report}");
 }
 
 #[test]

@@ -410,6 +410,9 @@ pub(super) enum CliCommand {
             default_value = "text"
         )]
         format: ReportFormatArg,
+        /// Print only what to read first: at most twelve lines
+        #[arg(long, conflicts_with = "report-format")]
+        short: bool,
         /// Instead of a report, send the spans and metrics of the run to this OpenTelemetry collector, or append them to
         /// this file
         #[cfg(feature = "telemetry")]

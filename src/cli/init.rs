@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ralph_core::event::Goal;
+use ralph_gate::guard::INSTRUCTIONS;
 use ralph_plan::{NoPlan, PlanKind};
 use ralph_state::control::UserOnlyAction;
 use ralph_system::{
@@ -33,9 +34,6 @@ use super::{
     target::sample,
     trust,
 };
-
-/// Files in which agents look for instructions of the project. The first is the one that most agents read.
-const INSTRUCTIONS: [&str; 4] = ["AGENTS.md", "AGENT.md", "CLAUDE.md", "GEMINI.md"];
 
 /// A file to be created.
 struct NewFile {

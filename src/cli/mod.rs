@@ -245,7 +245,9 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
             otel: Some(target),
             ..
         }) => export::run(args, run.as_deref(), target),
-        Some(CliCommand::Report { run, format, .. }) => report::run(args, run.as_deref(), *format, supervisor),
+        Some(CliCommand::Report { run, format, short, .. }) => {
+            report::run(args, run.as_deref(), (*format, *short), supervisor)
+        }
         Some(CliCommand::Runs { all }) => report::runs(args, *all),
         Some(CliCommand::Diff { n, since, stat, run }) => {
             diff::run(args, *n, *since, *stat, run.as_deref(), supervisor)

@@ -26,7 +26,7 @@ use super::{
 pub(super) fn run(
     args: &Args,
     run: Option<&str>,
-    format: ReportFormatArg,
+    (format, short): (ReportFormatArg, bool),
     supervisor: &Supervisor,
 ) -> Result<u8, Failure> {
     let place = place(args)?;
@@ -37,7 +37,10 @@ pub(super) fn run(
             let style = Presentation::for_stdout(OutputFormat::Text).style;
             let mut out = console::stdout(style.form());
             // An error means that the reader closed the pipe.
-            _ = report::write_text(&report, style, date_time, &mut out);
+            _ = match short {
+                true => report::write_first(&report, style, &mut out),
+                false => report::write_text(&report, style, date_time, &mut out),
+            };
         }
         ReportFormatArg::Markdown => print(&written(&report, ReportFormat::Markdown)),
         ReportFormatArg::Json => print_json(&written(&report, ReportFormat::Json)),

@@ -17,7 +17,7 @@ use ralph_driver::{
     hub::{Hub, LagPolicy, Subscription},
 };
 use ralph_git::Differ;
-use ralph_review::{commit_span, commits};
+use ralph_review::{changed_files, commit_span, commits};
 use ralph_state::{control::frames::UiEvent, store::signal_log::Unfold};
 use ralph_system::{
     diagnostics::inherited,
@@ -338,7 +338,8 @@ pub(super) fn commits_of(paths: &ProjectPaths, supervisor: &Supervisor) -> Commi
         let rows = &view.iterations.rows;
         let spans: Vec<_> = rows.iter().map(commit_span).collect();
         let found = commits(&paths, &spans, &supervisor);
-        rows.iter().map(|row| row.number).zip(found).collect()
+        let files = changed_files(&paths, view, &supervisor);
+        (rows.iter().map(|row| row.number).zip(found).collect(), files)
     })
 }
 

@@ -162,8 +162,12 @@ fn plans_of_the_project_are_delivered_as_well() {
     running.wait_for_line(SOON, |line| line.contains("api: pull request https://"));
     let pull = pull_of(&shop, "api");
     assert_eq!(pull.title, "The API");
-    let text = "## Tasks\n\n- [x] `Do x, closes #1`\n";
-    assert!(pull.body.starts_with(text), "{}", pull.body);
+    let text = "`\n\n## Tasks\n\n- [x] `Do x, closes #1`\n";
+    assert!(
+        pull.body.starts_with("- `DONE, PASSED · 1 task · ") && pull.body.contains(text),
+        "{}",
+        pull.body
+    );
     let status = shop.ralph("many status --json").run(SOON);
     let status: Value = serde_json::from_str(&status.stdout).unwrap();
     let row = &status["plans"][0];

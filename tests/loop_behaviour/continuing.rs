@@ -339,7 +339,7 @@ fn the_end_of_a_run_stays_as_it_is_whatever_is_left_for_it_until_it_resumes() {
     assert_eq!(done.code(), Some(0), "{done:?}");
     let shown = || {
         let report = sandbox.ralph(["report"]).run(SOON).stdout;
-        assert!(report.contains("ralph: done (passed)"), "{report}");
+        assert!(report.contains("DONE, PASSED"), "{report}");
         let runs = sandbox.ralph(["runs"]).run(SOON).stdout;
         assert!(runs.contains("done (passed)"), "{runs}");
         let view = read_view(&sandbox.paths(), &self::runs(&sandbox)[0]).expect("a view");

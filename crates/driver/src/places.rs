@@ -54,7 +54,8 @@ pub(super) fn processes_ended(left: Vec<LeftProcess>) -> Option<(Leftover, Notic
          (`ralph tasks start -- COMMAND`)",
         commands[..commands.len().min(NAMED)].join(", ")
     );
-    Some((Leftover::Processes, Notice::warning("processes-ended", text)))
+    let notice = Notice::warning("processes-ended", text).with("commands", commands.join("\n"));
+    Some((Leftover::Processes, notice))
 }
 
 /// The locks and stashes of a repository before an iteration.

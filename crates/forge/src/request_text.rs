@@ -11,6 +11,8 @@ pub struct RequestFacts {
     pub batch: String,
     /// The number of the issue that the request closes.
     pub closes: Option<u64>,
+    /// The lines to read first.
+    pub first: Vec<String>,
     pub tasks: Vec<(String, bool)>,
     /// Sentences on what verified the work.
     pub verified: Vec<String>,
@@ -56,6 +58,12 @@ pub fn request_body(facts: &RequestFacts) -> String {
     let mut text = String::new();
     if let Some(number) = facts.closes {
         text += &format!("Closes #{number}.\n\n");
+    }
+    for line in &facts.first {
+        text += &format!("- {}\n", code(line));
+    }
+    if !facts.first.is_empty() {
+        text.push('\n');
     }
     if !facts.tasks.is_empty() {
         text += "## Tasks\n\n";
@@ -119,6 +127,7 @@ mod tests {
             plan: "issue-42".to_owned(),
             batch: "b".to_owned(),
             closes: Some(42),
+            first: vec!["DONE, VERIFIED".to_owned(), "review first: deleted: LICENSE".to_owned()],
             tasks: vec![("Add VAT".to_owned(), true), ("closes #1, @team `x`".to_owned(), true)],
             verified: vec!["goal tests: 5 passed".to_owned()],
             unverified: Vec::new(),
@@ -129,7 +138,7 @@ mod tests {
         assert_eq!(closed_issue("It says: Closes #42."), None);
         assert_eq!(
             request_body(&facts),
-            "Closes #42.\n\n## Tasks\n\n- [x] `Add VAT`\n- [x] `closes #1, @team 'x'`\n\n## Verified by\n\n- `goal tests: 5 passed`\n\n\
+            "Closes #42.\n\n- `DONE, VERIFIED`\n- `review first: deleted: LICENSE`\n\n## Tasks\n\n- [x] `Add VAT`\n- [x] `closes #1, @team 'x'`\n\n## Verified by\n\n- `goal tests: 5 passed`\n\n\
              ## Changed tests that a person has confirmed\n\n- `tests/cart.rs`\n\n`2 iterations, $0.10`\n\n<!-- ralph b issue-42 -->\n"
         );
     }

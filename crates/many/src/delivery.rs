@@ -21,9 +21,10 @@ use ralph_plan::batch::{
 };
 use ralph_system::files::{self, PLAN_CAP_BYTES};
 use ralph_text::with_causes;
+use ralph_ui::report::RunReport;
 use ralph_words::{counted, proof_word, tests_in_words, usage_in_words};
 
-use super::worker::{Site, TaskFailure, git_failure, job_views};
+use super::worker::{Site, TaskFailure, git_failure, job_state, job_views};
 
 /// Digits of a commit in an answer.
 const DIGITS: usize = 10;
@@ -365,7 +366,12 @@ fn facts(site: &Site, batch: &Batch, plan: &BatchPlan) -> RequestFacts {
     effort.extend(usage_in_words(&usage));
     effort.extend(plan.proof.map(|proof| proof_word(proof).to_owned()));
     let tasks = last.into_iter().flat_map(|view| view.plan.tasks.iter());
+    let report = job_state(site, &plan.name).ok().and_then(|state| {
+        let run = last?.run.as_ref()?;
+        ralph_review::report(&state, run, &site.supervisor).ok()
+    });
     RequestFacts {
+        first: report.iter().flat_map(RunReport::public_lines).collect(),
         plan: plan.name.to_string(),
         batch: batch.id.to_string(),
         closes: plan

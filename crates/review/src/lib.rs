@@ -19,6 +19,6 @@ pub use difference::{DifferenceError, DifferenceRequest, difference};
 pub use entry::{RunEntry, RunStanding};
 pub use local_time::date_time;
 pub use projects::{Projects, run_number};
-pub use report::{ReportFormat, commit_span, commits, report, report_of_records, written};
+pub use report::{ReportFormat, changed_files, commit_span, commits, report, report_of_records, written};
 pub use repository::repository;
 pub use run_cache::RunCache;

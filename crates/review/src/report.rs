@@ -1,9 +1,12 @@
 //! Reports of runs, with the commits of each iteration.
 
+use std::{collections::BTreeSet, path::Path};
+
 use ralph_core::{
-    event::{Checkpoint, RunId},
+    event::{Checkpoint, GuardedChangeKind, RunId},
     run::{Iteration, RunView},
 };
+use ralph_gate::guard::{Originals, is_for_tools};
 use ralph_git::Repository;
 use ralph_state::store::{
     journal::{JournalError, read_view},
@@ -11,7 +14,7 @@ use ralph_state::store::{
 };
 use ralph_system::{os::now_ms, paths::ProjectPaths, proc::Supervisor};
 use ralph_text::{one_line, pretty_json};
-use ralph_ui::report::{self, CommitLine, OutputStyle, RunReport};
+use ralph_ui::report::{self, ChangedFile, ChangedFiles, CommitLine, FileRole, OutputStyle, RunReport};
 
 use super::date_time;
 
@@ -36,7 +39,71 @@ pub fn report(paths: &ProjectPaths, run: &RunId, supervisor: &Supervisor) -> Res
         false => RunReport::from_view(view),
     };
     add_commits(paths, &mut report, supervisor);
-    Ok(report)
+    let files = changed_files(paths, &report.view, supervisor);
+    Ok(report.with_files(files))
+}
+
+/// The files that a run changed in its project, without its plan; `None` without checkpoints, or if they are gone.
+pub fn changed_files(paths: &ProjectPaths, view: &RunView, supervisor: &Supervisor) -> Option<ChangedFiles> {
+    let ends: Vec<(u32, &Checkpoint, &Checkpoint)> = view
+        .iterations
+        .rows
+        .iter()
+        .filter_map(|row| Some((row.number, row.before.as_ref()?, row.after.as_ref()?)))
+        .collect();
+    let whole = (ends.first()?.1, ends.last()?.2);
+    let scratch = tempfile::tempdir().ok()?;
+    let (repository, _) = Repository::discover(paths.project(), scratch.path(), &paths.states(), supervisor).ok()?;
+    let spans: Vec<(&Checkpoint, &Checkpoint)> = [whole]
+        .into_iter()
+        .chain(ends.iter().map(|(_, before, after)| (*before, *after)))
+        .collect();
+    let mut found = repository.changed_in_each(&spans).ok()?.into_iter();
+    let project = paths.project().strip_prefix(repository.root()).unwrap_or(Path::new(""));
+    let plan = view.settings.plan.strip_prefix(repository.root()).ok();
+    let mut all = found.next().unwrap_or_default();
+    all.retain(|(path, _)| Some(Path::new(path)) != plan);
+    let each: Vec<(u32, BTreeSet<String>)> = ends
+        .iter()
+        .map(|(number, ..)| *number)
+        .zip(found)
+        .map(|(number, files)| (number, files.into_iter().map(|(path, _)| path).collect()))
+        .collect();
+    let is_plan = |path: &String| Some(Path::new(path)) == plan;
+    let idle = each.iter().filter(|(_, files)| files.iter().all(is_plan));
+    let idle = idle.map(|(number, _)| *number).collect();
+    let store = view
+        .run
+        .as_ref()
+        .map(|run| paths.run(run).originals(view.changed_tests.count_from()));
+    let originals = store.and_then(|store| Originals::load(&store).ok().flatten());
+    let files = all.into_iter().filter_map(|(path, change)| {
+        // A file that no iteration changed is the user's own work.
+        let (iteration, _) = each.iter().rfind(|(_, files)| files.contains(&path))?;
+        let shown = Path::new(&path)
+            .strip_prefix(project)
+            .map_or(Path::new(&path), |path| path);
+        let shown = shown.to_string_lossy().into_owned();
+        let is_new = change == GuardedChangeKind::Added;
+        let (is_test, is_guarded) = originals.as_ref().map_or((false, false), |originals| {
+            (originals.is_test(&shown), originals.is_configuration(&shown))
+        });
+        let role = match is_test {
+            true => FileRole::Test,
+            false if is_guarded || is_for_tools(&shown, is_new) => FileRole::Tools,
+            false => FileRole::Work,
+        };
+        Some(ChangedFile {
+            path: shown,
+            change,
+            role,
+            iteration: *iteration,
+        })
+    });
+    Some(ChangedFiles {
+        files: files.collect(),
+        idle,
+    })
 }
 
 /// The report of a run from its records alone, without commit ids and subjects, which only git has.

@@ -108,7 +108,7 @@ pub fn ticking(duration_ms: u64) -> String {
 }
 
 /// Names, of which the first few are written out.
-pub(super) fn listed(names: &[String]) -> String {
+pub fn listed(names: &[String]) -> String {
     let shown: Vec<&str> = names.iter().take(NAMES).map(String::as_str).collect();
     match names.len() - shown.len() {
         0 => shown.join(", "),

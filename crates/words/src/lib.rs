@@ -59,7 +59,7 @@ pub use comment::{
 pub use end::{left_in_words, stop_in_words};
 pub use error_line::error_line;
 pub use figures::{
-    all_changes_in_words, changes_in_words, cost_in_words, date_ahead, short_count, ticking, usage_in_words,
+    all_changes_in_words, changes_in_words, cost_in_words, date_ahead, listed, short_count, ticking, usage_in_words,
 };
 pub use hint::{hint_for, hint_in_words};
 pub use iteration::{

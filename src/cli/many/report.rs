@@ -9,15 +9,15 @@ use ralph_core::{
 use ralph_git::Branches;
 use ralph_many::BatchLock;
 use ralph_plan::batch::{Batch, BatchEnd, BatchId, BatchPlan, GoalTests, PlanPhase};
-use ralph_review::date_time;
+use ralph_review::{changed_files, date_time};
 use ralph_system::{os::now_ms, proc::Supervisor};
 use ralph_text::{
     console::{print, print_coloured, print_json},
     one_line, pretty_json,
 };
-use ralph_ui::report::{CommitLine, OutputStyle, RunReport, escaped};
+use ralph_ui::report::{CommitLine, FirstSubject, OutputStyle, RunReport, escaped};
 use ralph_words::{
-    batch_usage_in_words, confirm_hint, counted, kept_in_words, log_command, merge_review_in_words,
+    batch_usage_in_words, confirm_hint, counted, kept_in_words, log_command, merge_hint, merge_review_in_words,
     plan_state_in_words, proof_word, short_duration, tests_in_words, tree_in_words, trouble_in_words, usage_in_words,
 };
 use serde::Serialize;
@@ -47,6 +47,9 @@ struct BatchReport {
     end: Option<BatchEnd>,
     usage: Usage,
     plans: Vec<PlanReport>,
+    /// The command that brings the merged plans into the user's branch, in words.
+    #[serde(skip)]
+    merge: Option<String>,
     /// Use of the shared limits, in words.
     #[serde(skip)]
     limits: Vec<String>,
@@ -109,8 +112,17 @@ pub(super) fn report(
     let is_running = BatchLock::is_held(&place.paths);
     let plans = batch.plans.iter().map(|plan| {
         let views = ralph_many::job_views(&site, &plan.name);
+        let state_dir = ralph_many::job_state(&site, &plan.name).ok();
+        let files = state_dir
+            .zip(views.last())
+            .and_then(|(paths, view)| changed_files(&paths, view, supervisor));
         let state = plan_state_in_words(plan, batch, is_running);
-        plan_report(batch, plan, (&views[..], state), commits(&site.branches, batch, plan))
+        let mut plan = plan_report(batch, plan, (&views[..], state), commits(&site.branches, batch, plan));
+        plan.runs = match plan.runs.pop() {
+            Some(last) => plan.runs.into_iter().chain([last.with_files(files)]).collect(),
+            None => Vec::new(),
+        };
+        plan
     });
     let report = BatchReport {
         batch: id.clone(),
@@ -119,6 +131,7 @@ pub(super) fn report(
         base: batch.base.clone(),
         running: is_running,
         end: batch.end,
+        merge: merge_hint(batch),
         limits: batch_usage_in_words(&batch.limits, &usage),
         usage,
         plans: plans.collect(),
@@ -236,6 +249,20 @@ impl BatchReport {
         parts.join(" · ")
     }
 
+    /// The lines to read first of each plan, and the command that brings the work home.
+    fn first(&self) -> Vec<String> {
+        let of_plan = |plan: &PlanReport| -> Vec<String> {
+            let lines = plan.runs.last().map(|run| &run.first[..]).unwrap_or_default();
+            let risky = lines
+                .iter()
+                .filter(|line| !matches!(line.subject, FirstSubject::Verdict | FirstSubject::Cost));
+            let named = risky.map(|line| format!("{}: {}", one_line(&plan.plan), line.in_words()));
+            named.take(FIRST_OF_PLAN).collect()
+        };
+        let plans = self.plans.iter().flat_map(of_plan);
+        plans.chain(self.merge.clone()).collect()
+    }
+
     fn began(&self) -> String {
         let started = self
             .plans
@@ -324,6 +351,8 @@ impl PlanReport {
     }
 }
 
+/// Most lines to read first of a plan.
+const FIRST_OF_PLAN: usize = 3;
 const TITLES: [&str; 6] = ["plan", " tasks", " iterations", " time", "used", "state"];
 
 fn in_text(report: &BatchReport, style: OutputStyle) -> String {
@@ -333,6 +362,12 @@ fn in_text(report: &BatchReport, style: OutputStyle) -> String {
         .map(|plan| plan.cells().map(TableCell::new))
         .collect();
     let mut text = format!("{}\n{}\n\n", style.paint("2", &report.began()), report.head());
+    for line in report.first() {
+        text += &format!("  {line}\n");
+    }
+    if !report.first().is_empty() {
+        text.push('\n');
+    }
     text += &table(TITLES, &rows, style);
     for plan in report.plans.iter().filter(|plan| !plan.lines().is_empty()) {
         text += &format!("\n{}\n", style.paint("1", &one_line(&plan.title())));
@@ -350,6 +385,12 @@ fn in_markdown(report: &BatchReport) -> String {
         escaped(&report.began())
     );
     let mut line = |line: String| writeln!(text, "{line}").expect("a string takes every write");
+    for first in report.first() {
+        line(format!("- {}", escaped(&first)));
+    }
+    if !report.first().is_empty() {
+        line(String::new());
+    }
     line(format!("| {} |", TITLES.map(str::trim).join(" | ")));
     line("|---|--:|--:|--:|---|---|".to_owned());
     for plan in &report.plans {

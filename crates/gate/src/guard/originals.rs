@@ -227,6 +227,17 @@ impl Originals {
         self.len() == 0
     }
 
+    /// Whether the file at `path` has tests and little else.
+    pub fn is_test(&self, path: &str) -> bool {
+        self.guard.kind(path) == Some(GuardedKind::Test)
+    }
+
+    /// Whether the file at `path` is guarded for another reason than its tests.
+    pub fn is_configuration(&self, path: &str) -> bool {
+        let kind = self.guard.kind(path);
+        kind.is_some_and(|kind| !matches!(kind, GuardedKind::Test | GuardedKind::Rust))
+    }
+
     /// Returns the paths of guarded files with tests, files with only tests first.
     pub fn test_files(&self) -> impl Iterator<Item = &str> {
         let files = |kind| {

@@ -30,6 +30,8 @@ const SOURCE: [&str; 78] = [
 ];
 /// Endings of files for people, which decide no result unless a test names them.
 const PROSE: [&str; 6] = ["md", "markdown", "rst", "adoc", "org", "png"];
+/// Files in which agents look for instructions of a project. The first is the one that most agents read.
+pub const INSTRUCTIONS: [&str; 4] = ["AGENTS.md", "AGENT.md", "CLAUDE.md", "GEMINI.md"];
 /// Tables and keys of manifests that describe the product itself.
 const OF_PRODUCT: [&str; 17] = [
     "bin",
@@ -294,6 +296,15 @@ fn is_source(path: &str) -> bool {
     ends_in(path, &SOURCE)
 }
 
+/// Whether a file tells tools, hosts or agents what to do, as far as its path shows. A new one may be data of the product
+/// unless its name is one that such programs look for.
+pub fn is_for_tools(path: &str, is_new: bool) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let is_hidden = path.split('/').any(|part| part.starts_with('.'));
+    let is_known = is_hidden || INSTRUCTIONS.contains(&name) || name.contains(".config.");
+    is_known || !is_new && !is_source(path) && !is_prose(path) && !is_lock(name)
+}
+
 /// Whether a file is for git or its hosts alone.
 fn is_of_git(path: &str) -> bool {
     path.split('/').next().is_some_and(|first| first.starts_with(".git"))
@@ -466,6 +477,24 @@ mod tests {
             let before = if is_new { &nothing } else { &some };
             let found = kind(path, before, &other, &naming, || Ok(&product)).unwrap();
             assert_eq!(found, expected, "{path} {is_new}");
+        }
+    }
+
+    #[test]
+    fn files_for_tools_hosts_and_agents_are_told_from_source_and_prose() {
+        for (path, is_new, expected) in [
+            (".github/workflows/ci.yml", true, true),
+            ("web/.eslintrc", false, true),
+            ("web/vite.config.ts", true, true),
+            ("docs/CLAUDE.md", true, true),
+            ("Makefile", false, true),
+            ("pyproject.toml", false, true),
+            ("data/rates.csv", true, false),
+            ("src/a.py", false, false),
+            ("README.md", false, false),
+            ("Cargo.lock", false, false),
+        ] {
+            assert_eq!(is_for_tools(path, is_new), expected, "{path}");
         }
     }
 

@@ -19,6 +19,17 @@ fn a_renamed_file_is_known_by_both_names_and_read_as_it_was() {
     let renamed = [(PathBuf::from("lines"), PathBuf::from("src/numbers"))];
     assert_eq!(repository.renames(&before, &now).unwrap(), renamed);
     assert_eq!(repository.renames(&now, &now).unwrap(), []);
+    let spans = [(&now, &now), (&before, &now), (&now, &before)];
+    let changed = repository.changed_in_each(&spans).unwrap();
+    let named = |at: usize| -> Vec<String> {
+        changed[at]
+            .iter()
+            .map(|(path, kind)| format!("{kind:?} {path}"))
+            .collect()
+    };
+    assert_eq!(named(0), [""; 0]);
+    assert_eq!(named(1), ["Changed kept", "Added src/numbers"]);
+    assert_eq!(named(2), ["Changed kept", "Added lines"]);
     let text = |at, file: &str| repository.text_at(at, Path::new(file)).unwrap();
     assert_eq!(text(Some(&before), "lines").as_deref(), Some("1\n2\n3\n"));
     assert_eq!(text(Some(&now), "lines"), None);

@@ -30,7 +30,8 @@ export function endCard(run) {
       // A run's own server is gone a moment after its end, and has said what there is to say before.
     }
   };
-  const show = ({ end, needsPerson = [], unverified = [], evidence = [] }) => fill(report,
+  const show = ({ end, first = [], needsPerson = [], unverified = [], evidence = [] }) => fill(report,
+    list("Read first", first.filter(({ subject }) => subject !== "needs-you").map(({ subject, text }) => labels[subject] ? `${labels[subject]}: ${text}` : text), "first"),
     list("Needs you", needsPerson, "warn"),
     list("Not verified", unverified, "warn"),
     list("Evidence", evidence, "evidence"),
@@ -47,6 +48,8 @@ export function endCard(run) {
     },
   };
 }
+
+const labels = { review: "review first", refused: "refused", ended: "ended", cost: "cost" };
 
 function list(title, texts, kind) {
   return texts.length > 0 && h("div", { class: kind }, h("h3", {}, title), h("ul", {}, texts.map((text) => h("li", {}, sentence(text)))));

@@ -3,13 +3,13 @@
 use std::io::{self, Write};
 
 use ralph_core::{
-    event::{EndKind, Outcome, Proof, ReviewResult, StopReason, Usage},
+    event::{CancelReason, Changes, EndKind, Outcome, Proof, ReviewResult, StopReason, Usage},
     run::Iteration,
 };
 use ralph_text::one_line;
 use ralph_words::{
-    changes_in_words, cost_in_words, counted, outcome_word, problem_in_words, short_duration, stop_in_words,
-    task_in_words, usage_in_words,
+    changes_in_words, cost_in_words, counted, missing_in_words, outcome_word, problem_in_words, short_duration,
+    stop_in_words, task_in_words, usage_in_words,
 };
 
 use super::{OutputStyle, RunReport};
@@ -26,16 +26,29 @@ const TASK_COLUMNS_MIN: usize = 16;
 /// # Errors
 /// Errors of writing to `out`.
 pub fn write_head(report: &RunReport, style: OutputStyle, out: &mut dyn Write) -> io::Result<()> {
-    table(report, style, out)?;
+    write_table(report, style, out)?;
     writeln!(out, "ralph: {}", style.paint(end_colour(report), &end_in_words(report)))?;
-    if let Some(problem) = report.view.stop_reason().and_then(|reason| reason.problem()) {
-        let said = if problem.text.is_empty() { "" } else { "it said: " };
-        writeln!(out, "  {said}{}", one_line(&problem_in_words(problem)))?;
-    }
+    write_problem(report, out)?;
+    write_totals(report, out)?;
+    write_hints(report, style, out)
+}
+
+/// Writes the agent's problem that ended the run, if one did.
+pub(super) fn write_problem(report: &RunReport, out: &mut dyn Write) -> io::Result<()> {
+    let Some(problem) = report.view.stop_reason().and_then(|reason| reason.problem()) else {
+        return Ok(());
+    };
+    let said = if problem.text.is_empty() { "" } else { "it said: " };
+    writeln!(out, "  {said}{}", one_line(&problem_in_words(problem)))
+}
+
+/// Writes the totals and the waits.
+pub(super) fn write_totals(report: &RunReport, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "  {}", totals_in_words(report).join(" · "))?;
-    if let Some(waits) = waits_in_words(report) {
-        writeln!(out, "  {waits}")?;
-    }
+    waits_in_words(report).map_or(Ok(()), |waits| writeln!(out, "  {waits}"))
+}
+
+pub(super) fn write_hints(report: &RunReport, style: OutputStyle, out: &mut dyn Write) -> io::Result<()> {
     for hint in report.end.iter().filter(|_| style.hints).flat_map(|end| &end.hints) {
         writeln!(out, "hint: {}", one_line(hint))?;
     }
@@ -129,7 +142,7 @@ pub(super) fn waits_in_words(report: &RunReport) -> Option<String> {
     })
 }
 
-fn end_colour(report: &RunReport) -> &'static str {
+pub(super) fn end_colour(report: &RunReport) -> &'static str {
     match report.view.stop_reason().map(|reason| reason.kind()) {
         Some(EndKind::Good) => "1;32",
         Some(EndKind::Bad) => "1;31",
@@ -137,31 +150,99 @@ fn end_colour(report: &RunReport) -> &'static str {
     }
 }
 
-fn table(report: &RunReport, style: OutputStyle, out: &mut dyn Write) -> io::Result<()> {
-    let rows = report.iterations();
-    if rows.len() == 0 {
+/// Iterations that a table shows as one: equal ones in a row that changed nothing.
+pub(super) struct IterationRun<'r> {
+    pub(super) last: &'r Iteration,
+    /// The position of the last one.
+    pub(super) at: usize,
+    pub(super) first: u32,
+    pub(super) count: usize,
+    pub(super) duration_ms: u64,
+    pub(super) usage: Usage,
+}
+
+impl IterationRun<'_> {
+    /// `7`, or `20–25 ×6`.
+    pub(super) fn numbers(&self) -> String {
+        match self.count {
+            1 => self.last.number.to_string(),
+            count => format!("{}–{} ×{count}", self.first, self.last.number),
+        }
+    }
+}
+
+/// The iterations from position `skip` on, equal ones in one.
+pub(super) fn iteration_runs(report: &RunReport, skip: usize) -> Vec<IterationRun<'_>> {
+    let mut runs: Vec<IterationRun> = Vec::new();
+    for (at, row) in report.iterations().enumerate().skip(skip) {
+        let duration_ms = report.duration_ms(row);
+        match runs.last_mut().filter(|run| is_alike(report, run.last, row)) {
+            Some(run) => {
+                (run.last, run.at, run.count) = (row, at, run.count + 1);
+                run.duration_ms += duration_ms;
+                run.usage = run.usage.plus(row.usage);
+            }
+            None => runs.push(IterationRun {
+                last: row,
+                at,
+                first: row.number,
+                count: 1,
+                duration_ms,
+                usage: row.usage,
+            }),
+        }
+    }
+    runs
+}
+
+fn is_alike(report: &RunReport, one: &Iteration, other: &Iteration) -> bool {
+    let is_idle = |row: &Iteration| {
+        let changes = row.changes.is_some_and(|changes| changes == Changes::default());
+        changes && row.elsewhere.is_empty() && row.question.is_none() && row.closed == 0 && row.role.is_work()
+    };
+    let is_same = one.task == other.task && outcome_cell(report, one) == outcome_cell(report, other);
+    let refused = |row: &Iteration| -> Vec<String> { row.look.refused.iter().map(missing_in_words).collect() };
+    is_same && is_idle(one) && is_idle(other) && refused(one) == refused(other)
+}
+
+pub(super) fn write_table(report: &RunReport, style: OutputStyle, out: &mut dyn Write) -> io::Result<()> {
+    let all = report.iterations().len();
+    if all == 0 {
         return Ok(());
     }
+    let left_out = all.saturating_sub(ROWS);
+    let rows = iteration_runs(report, left_out);
+    let number_columns = rows
+        .iter()
+        .map(|row| row.numbers().chars().count())
+        .max()
+        .unwrap_or(0)
+        .max(3);
     let head = format!(
-        "  {:>3}  {:<9}  {:>6}  {:>7}  {:>5}  {:>6}  {:>6}  task",
+        "  {:>number_columns$}  {:<9}  {:>6}  {:>7}  {:>5}  {:>6}  {:>6}  task",
         "#", "outcome", "time", "commits", "files", "+", "−"
     );
     writeln!(out, "{}", style.paint("2", &head))?;
     let task_columns = style.columns.map_or(TASK_COLUMNS, |columns| {
-        usize::from(columns).saturating_sub(ROW_COLUMNS).max(TASK_COLUMNS_MIN)
+        let taken = ROW_COLUMNS + number_columns - 3;
+        usize::from(columns).saturating_sub(taken).max(TASK_COLUMNS_MIN)
     });
-    let left_out = rows.len().saturating_sub(ROWS);
     if left_out > 0 {
-        writeln!(out, "  {:>3}  {}", "…", counted(left_out as u64, "earlier iteration"))?;
+        writeln!(
+            out,
+            "  {:>number_columns$}  {}",
+            "…",
+            counted(left_out as u64, "earlier iteration")
+        )?;
     }
-    for row in rows.skip(left_out) {
+    for row in rows {
+        let (number, duration_ms, row) = (row.numbers(), row.duration_ms, row.last);
         let cell = |value: Option<u64>| value.map_or_else(|| "-".to_owned(), |value| value.to_string());
         writeln!(
             out,
-            "  {:>3}  {:<9}  {:>6}  {:>7}  {:>5}  {:>6}  {:>6}  {}",
-            row.number,
+            "  {number:>number_columns$}  {:<9}  {:>6}  {:>7}  {:>5}  {:>6}  {:>6}  {}",
             outcome_cell(report, row),
-            short_duration(report.duration_ms(row)),
+            short_duration(duration_ms),
             cell(row.changes.map(|changes| u64::from(changes.commits))),
             cell(row.changes.map(|changes| u64::from(changes.files))),
             cell(row.changes.map(|changes| changes.added)),
@@ -180,12 +261,21 @@ pub(super) fn outcome_cell(report: &RunReport, row: &Iteration) -> &'static str 
         (None, Some(Outcome::Completed)) if !row.look.refused.is_empty() => "refused",
         (Some(ReviewResult::NoAnswer | ReviewResult::Failed | ReviewResult::Skipped) | None, outcome) => {
             match outcome {
+                Some(Outcome::Completed) if has_done_nothing(row) => "no change",
+                Some(Outcome::Cancelled {
+                    reason: CancelReason::IdleTimeout | CancelReason::IterationTimeout,
+                }) => "timed out",
                 Some(outcome) => outcome_word(outcome),
                 None if report.is_running => "running",
                 None => outcome_word(&Outcome::Interrupted),
             }
         }
     }
+}
+
+/// Whether an iteration left files and boxes as they were.
+fn has_done_nothing(row: &Iteration) -> bool {
+    row.progress == Some(false) && row.elsewhere.is_empty() && row.changes == Some(Changes::default())
 }
 
 /// The task of an iteration; empty if it had none.

@@ -7,8 +7,8 @@ use ralph_text::one_line;
 use ralph_words::{changes_in_words, cost_in_words, short_duration};
 
 use super::{
-    RunReport,
-    head::{end_in_words, outcome_cell, row_task, totals_in_words, waits_in_words},
+    FirstSubject, RunReport,
+    head::{end_in_words, iteration_runs, outcome_cell, row_task, totals_in_words, waits_in_words},
     sections::{DetailLevel, origin_in_words, sections},
 };
 
@@ -16,6 +16,16 @@ use super::{
 pub fn markdown(report: &RunReport, time: impl Fn(u64) -> String) -> String {
     let mut text = format!("# ralph: {}\n\n", escaped(&end_in_words(report)));
     let mut line = |line: String| writeln!(text, "{line}").expect("a string takes every write");
+    for first in report
+        .first
+        .iter()
+        .filter(|first| first.subject != FirstSubject::Verdict)
+    {
+        line(format!("- **{}**: {}", first.subject.label(), escaped(&first.text)));
+    }
+    if report.first.len() > 1 {
+        line(String::new());
+    }
     line(totals_in_words(report).join(" · ") + "\n");
     for origin in origin_in_words(report, time).into_iter().chain(waits_in_words(report)) {
         line(format!("- {}", escaped(&origin)));
@@ -23,17 +33,18 @@ pub fn markdown(report: &RunReport, time: impl Fn(u64) -> String) -> String {
     if report.iterations().len() > 0 {
         line("\n| # | task | outcome | time | changes | cost |\n|--:|---|---|--:|---|--:|".to_owned());
     }
-    for iteration in report.iterations() {
+    for run in iteration_runs(report, 0) {
+        let iteration = run.last;
         let cells = [
-            iteration.number.to_string(),
+            run.numbers(),
             escaped(&row_task(iteration)),
             outcome_cell(report, iteration).to_owned(),
-            short_duration(report.duration_ms(iteration)),
+            short_duration(run.duration_ms),
             iteration
                 .changes
                 .as_ref()
                 .map_or_else(|| "unknown".to_owned(), changes_in_words),
-            cost_in_words(&iteration.usage).unwrap_or_else(|| "unknown".to_owned()),
+            cost_in_words(&run.usage).unwrap_or_else(|| "unknown".to_owned()),
         ];
         line(format!("| {} |", cells.join(" | ")));
     }

@@ -4,6 +4,7 @@
 //! goal has shown are unverified. The summary at the end of a run is the report's head.
 
 mod check;
+mod first;
 mod head;
 mod markdown;
 mod model;
@@ -22,11 +23,12 @@ use ralph_core::{
 };
 use serde::Serialize;
 
+pub use first::{ChangedFile, ChangedFiles, FileRole, FirstLine, FirstSubject};
 pub use head::write_head;
 pub use markdown::{escaped, markdown};
 pub use page::{IterationFold, LineMark, PageLine, PageTone, goals_page, messages_page, page};
 pub use style::OutputStyle;
-pub use text::write_text;
+pub use text::{write_first, write_text};
 
 /// A report of a whole run: its view, and what the report concludes from it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -40,6 +42,10 @@ pub struct RunReport {
     now_ms: u64,
     /// `None` while the run goes on, and if it was cut off.
     pub end: Option<EndReport>,
+    /// The lines to read first, by risk: at most twelve.
+    pub first: Vec<FirstLine>,
+    /// The files that the run changed, if they were looked up.
+    pub files: Option<ChangedFiles>,
     pub totals: Totals,
     /// The tasks of the plan as last read, and those that have vanished from it.
     pub tasks: Vec<Task>,

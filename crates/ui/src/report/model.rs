@@ -12,7 +12,7 @@ use ralph_words::{
     scope_in_words, short_duration,
 };
 
-use super::{EndReport, RunReport, check, sections};
+use super::{ChangedFiles, EndReport, FirstLine, RunReport, check, first::first_lines, sections};
 
 impl RunReport {
     /// Reports a run that no process works on.
@@ -32,6 +32,8 @@ impl RunReport {
             is_running: running_at_ms.is_some(),
             now_ms: running_at_ms.unwrap_or(view.clock.now_ms),
             end: view.end().map(|end| EndReport::from_end(end, &view)),
+            first: Vec::new(),
+            files: None,
             totals: view.end().map_or_else(|| view.totals(), |end| end.totals.clone()),
             tasks: view.tasks(),
             commits: Vec::new(),
@@ -50,7 +52,22 @@ impl RunReport {
         report.unverified = check::unverified(&report);
         report.evidence = sections::evidence(&report);
         report.needs_person = check::needs_person(&report);
+        report.first = first_lines(&report);
         report
+    }
+
+    /// Adds the files that the run changed; `None` if they are unknown.
+    #[must_use]
+    pub fn with_files(self, files: Option<ChangedFiles>) -> Self {
+        let mut report = Self { files, ..self };
+        report.first = first_lines(&report);
+        report
+    }
+
+    /// The lines to read first that are about the work alone: nothing of the machine, the user or the prompt.
+    pub fn public_lines(&self) -> Vec<String> {
+        let public = self.first.iter().filter(|line| line.subject.is_public());
+        public.map(FirstLine::in_words).collect()
     }
 
     /// The latest iterations, oldest first.

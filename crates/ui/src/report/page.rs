@@ -11,9 +11,9 @@ use ralph_words::{
 };
 
 use super::{
-    RunReport,
+    FirstLine, FirstSubject, RunReport,
     check::UNVERIFIED as NOT_VERIFIED,
-    head::{effort_in_words, end_in_words, outcome_cell, verdict_in_words, waits_in_words},
+    head::{effort_in_words, end_in_words, iteration_runs, outcome_cell, verdict_in_words, waits_in_words},
     sections::{
         DetailLevel, ITERATIONS, NEEDS_YOU, ReportSection, UNVERIFIED, judged_in_words, origin_in_words, sections,
         tail, tidied, work_on_task,
@@ -104,6 +104,7 @@ pub fn page(report: &RunReport, fold: IterationFold, time: impl Fn(u64) -> Strin
     let mut lines = vec![verdict(report)];
     lines.push(PageLine::new(effort_in_words(report), PageTone::Heading).indented(2));
     lines.extend(why(report));
+    lines.extend(first(report));
     lines.extend(waits_in_words(report).map(|waits| PageLine::new(waits, PageTone::Dim).indented(2)));
     let mut sections = sections(report, DetailLevel::Whole);
     let mut taken = |title: &str| {
@@ -146,8 +147,11 @@ pub fn page(report: &RunReport, fold: IterationFold, time: impl Fn(u64) -> Strin
 }
 
 fn verdict(report: &RunReport) -> PageLine {
+    let words = report
+        .first
+        .first()
+        .map_or_else(|| verdict_in_words(report), |line| line.text.clone());
     let Some(reason) = report.view.stop_reason() else {
-        let words = verdict_in_words(report);
         return PageLine::marked(LineMark::Unfinished, words, PageTone::Heading);
     };
     let (mark, tone) = match reason.kind() {
@@ -170,7 +174,7 @@ fn verdict(report: &RunReport) -> PageLine {
         StopReason::Blocked { .. } => LineMark::Blocked,
         _ => mark,
     };
-    PageLine::marked(mark, verdict_in_words(report), tone)
+    PageLine::marked(mark, words, tone)
 }
 
 /// The iterations, a line each.
@@ -183,7 +187,9 @@ fn iterations(report: &RunReport) -> Vec<PageLine> {
         cells: ["outcome", "time", "changes"].map(str::to_owned).into(),
         ..PageLine::new(ITERATIONS, PageTone::Heading)
     };
-    let rows = report.iterations().skip(count.saturating_sub(MOST_ITEMS)).map(|row| {
+    let rows = iteration_runs(report, count.saturating_sub(MOST_ITEMS));
+    let rows = rows.into_iter().map(|run| {
+        let row = run.last;
         let outcome = outcome_cell(report, row);
         let mark = match (&row.outcome, outcome) {
             (_, "refused" | "findings") | (Some(Outcome::Failed { .. } | Outcome::Interrupted), _) => LineMark::Bad,
@@ -193,20 +199,16 @@ fn iterations(report: &RunReport) -> Vec<PageLine> {
             (Some(Outcome::Completed), _) => LineMark::Item,
             (Some(Outcome::Cancelled { .. }) | None, _) => LineMark::Unfinished,
         };
-        let outcome = match mark {
-            LineMark::Nothing => "no progress",
-            _ => outcome,
-        };
         let changes = row.changes.filter(|changes| *changes != Changes::default());
         let changes = changes.map_or_else(
             || "-".to_owned(),
             |changes| format!("+{} −{}", changes.added, changes.removed),
         );
         let task = task_in_words(row.role, row.task.as_deref());
-        let time = short_duration(report.duration_ms(row));
+        let time = short_duration(run.duration_ms);
         PageLine {
             cells: vec![outcome.to_owned(), time, changes],
-            ..PageLine::marked(mark, format!("{}: {task}", row.number), PageTone::Plain)
+            ..PageLine::marked(mark, format!("{}: {task}", run.numbers()), PageTone::Plain)
         }
     });
     [PageLine::empty(), head].into_iter().chain(rows).collect()
@@ -225,6 +227,19 @@ fn why(report: &RunReport) -> Vec<PageLine> {
     };
     let lines = said.iter().map(|line| PageLine::new(line, PageTone::Plain).indented(2));
     lines.collect()
+}
+
+/// The lines to read first, below the verdict.
+fn first(report: &RunReport) -> Vec<PageLine> {
+    // Matters that wait for the user have a section of their own.
+    let is_shown = |line: &&FirstLine| !matches!(line.subject, FirstSubject::Verdict | FirstSubject::NeedsYou);
+    let lines = report.first.iter().filter(is_shown);
+    let tone = |subject| match subject {
+        FirstSubject::Cost => PageTone::Dim,
+        _ => PageTone::Plain,
+    };
+    let line = |line: &FirstLine| PageLine::new(line.in_words(), tone(line.subject));
+    lines.map(line).map(|line| line.indented(2)).collect()
 }
 
 /// Hints on the next steps.

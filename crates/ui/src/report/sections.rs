@@ -16,7 +16,10 @@ use ralph_words::{
     task_in_words, tests_in_words, tree_in_words, trial_result_in_words, usage_in_words, wait_cause_in_words,
 };
 
-use super::{CommitLine, RunReport, head::shortened};
+use super::{
+    CommitLine, RunReport,
+    head::{end_in_words, iteration_runs, outcome_cell, shortened},
+};
 
 /// Output lines shown of a failed goal or background task.
 const TAIL_LINES: usize = 10;
@@ -81,7 +84,7 @@ pub(super) fn sections(report: &RunReport, telling: DetailLevel) -> Vec<ReportSe
     let sections = vec![
         ReportSection {
             title: NEEDS_YOU,
-            items: plain(&report.needs_person),
+            items: plain(&needs_person(report)),
             if_empty: None,
         },
         ReportSection {
@@ -118,6 +121,13 @@ pub(super) fn sections(report: &RunReport, telling: DetailLevel) -> Vec<ReportSe
     ];
     let says = |section: &ReportSection| !section.items.is_empty() || section.if_empty.is_some();
     sections.into_iter().filter(says).collect()
+}
+
+/// The matters that wait for the user, without the end of the run, which stands above them.
+fn needs_person(report: &RunReport) -> Vec<String> {
+    let end = end_in_words(report);
+    let needs = report.needs_person.iter().filter(|what| **what != end);
+    needs.cloned().collect()
 }
 
 /// The results of goals and tests, without their output.
@@ -351,11 +361,15 @@ fn last_lines(output: &str) -> Vec<String> {
 fn iterations(report: &RunReport, telling: DetailLevel) -> Vec<SectionItem> {
     let at_start = look_in_words(&report.view.iterations.at_start);
     let before = (!at_start.is_empty()).then(|| SectionItem::with("before the first", at_start));
-    let each = report.iterations().enumerate().map(|(at, iteration)| {
-        let commits = report.commits.get(at).map_or(&[][..], Vec::as_slice);
+    let each = iteration_runs(report, 0).into_iter().map(|run| {
+        let iteration = run.last;
+        let commits = report.commits.get(run.at).map_or(&[][..], Vec::as_slice);
         let outcome = match &iteration.outcome {
             Some(Outcome::Completed) if !iteration.look.refused.is_empty() => "claim refused".to_owned(),
-            Some(outcome) => outcome_in_words(outcome).1,
+            Some(outcome) => match outcome_cell(report, iteration) {
+                "no change" => "no change".to_owned(),
+                _ => outcome_in_words(outcome).1,
+            },
             None if report.is_running => "running".to_owned(),
             None => "interrupted".to_owned(),
         };
@@ -377,7 +391,7 @@ fn iterations(report: &RunReport, telling: DetailLevel) -> Vec<SectionItem> {
         };
         let how = (!is_told).then(|| format!("{outcome} {after} {took} ({}{model}{resumed})", iteration.adapter));
         SectionItem::with(
-            format!("{}: {task}", iteration.number),
+            format!("{}: {task}", run.numbers()),
             how.into_iter()
                 .chain(work_in_words(iteration, commits, telling))
                 .chain(look_in_words(&iteration.look))

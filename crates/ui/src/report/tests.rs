@@ -1,9 +1,10 @@
 use std::path::PathBuf;
 
 use ralph_core::event::{
-    AgentEvent, AgentSignal, BreakerCause, BreakerState, ClaimEvent, Event, Exit, Goal, Hint, IterationEvent,
-    LimitKind, Missing, Outcome, PlanEvent, PlanSnapshot, PlanTask, Problem, ProblemKind, Proof, Record, RunEvent,
-    Settings, SteeringEvent, SteeringId, SteeringKind, TaskEvent, TimeEvent, Usage, Wait, WaitCause, WaitEnd,
+    AgentEvent, AgentSignal, BreakerCause, BreakerState, Changes, ClaimEvent, Event, Exit, Goal, GuardedChangeKind,
+    Hint, IterationEvent, LimitKind, Missing, Notice, Outcome, PlanEvent, PlanSnapshot, PlanTask, Problem, ProblemKind,
+    Proof, Record, RunEvent, Settings, SteeringEvent, SteeringId, SteeringKind, TaskEvent, TimeEvent, Usage, Wait,
+    WaitCause, WaitEnd,
 };
 use ralph_core::{
     run::TaskState,
@@ -167,14 +168,17 @@ fn the_whole_of_a_report_as_text() {
     insta::assert_snapshot!(text(&report), @r"
 run 1 (unknown): 0 ms to 64000 ms
 codex · /project/PLAN.md
+STOPPED: time limit reached · 1 of 2 tasks · 1m04s · tests has never passed
+  cost          unknown: the agent reports none
+  needs you     decide whether to continue (1 task open)
+hint: `ralph continue` continues this run, `ralph` starts a new one
+
     #  outcome      time  commits  files       +       −  task
     1  failed       2.0s        -      -       -       -  One
     1  completed    2.0s        -      -       -       -  One
 
-ralph: stopped: time limit reached
   1 of 2 tasks done · 1 iteration · 1m04s · 900 tokens in
   1 wait, 1m00s total
-hint: `ralph continue` continues this run, `ralph` starts a new one
 
 Needs you
   decide whether to continue (1 task open)
@@ -434,4 +438,148 @@ fn nothing_of_an_agent_reaches_a_terminal_as_it_is() {
         assert!(!written.contains(['\u{1b}', '\u{7}']), "{written:?}");
         assert!(written.contains("text"));
     }
+}
+
+#[test]
+fn what_to_read_first_is_ordered_by_risk_and_says_since_when() {
+    let changed = |path: &str, change, role, iteration| ChangedFile {
+        path: path.to_owned(),
+        change,
+        role,
+        iteration,
+    };
+    let noticed = |notice: Notice| Event::Noticed { notice };
+    let settled = |iteration, added| {
+        Event::Iteration(IterationEvent::Settled {
+            iteration,
+            checkpoint: None,
+            changes: Some(Changes {
+                files: 1,
+                added,
+                ..Changes::default()
+            }),
+            totals: None,
+            progress: Some(true),
+            undone: false,
+            committed: None,
+            elsewhere: Default::default(),
+        })
+    };
+    let costs = |iteration, cost| {
+        Event::Agent(AgentEvent::Reported {
+            iteration,
+            signal: AgentSignal::Usage {
+                usage: Usage {
+                    cost_usd: Some(cost),
+                    ..Usage::default()
+                },
+            },
+        })
+    };
+    let tasks = |done: usize| {
+        let tasks: Vec<(String, bool)> = (0..6).map(|at| (format!("Task {at}"), at < done)).collect();
+        let tasks: Vec<(&str, bool)> = tasks.iter().map(|(text, done)| (&**text, *done)).collect();
+        plan(&tasks)
+    };
+    let mut events = vec![began(&["tests"]), tasks(0), checked(0, "tests", true)];
+    for iteration in 1..=5 {
+        events.push(started(iteration, "Task"));
+        events.extend((iteration < 5).then(|| costs(iteration, if iteration == 2 { 9.0 } else { 0.5 })));
+        events.push(tasks(iteration as usize));
+        events.push(ended(iteration, Outcome::Completed));
+        events.push(settled(iteration, if iteration == 4 { 900 } else { 3 }));
+    }
+    events.push(checked(5, "tests", false));
+    for (code, name, value) in [
+        ("sandbox-denied", "path", "/home/ada/.bashrc"),
+        ("sandbox-hides", "place", "/home/ada/.ssh"),
+        ("sandbox-hides", "place", "/home/ada/.ssh"),
+        ("autorun-changed", "path", ".git/hooks/pre-commit"),
+        ("processes-ended", "commands", "git gc\nsleep 3000"),
+        ("processes-ended", "commands", "git gc"),
+    ] {
+        events.push(noticed(Notice::warning(code, "a sentence").with(name, value)));
+    }
+    let limit = LimitKind::MaxTime;
+    let reason = StopReason::LimitReached { limit };
+    events.push(Event::Run(RunEvent::Stopped {
+        reason,
+        hints: Default::default(),
+        totals: Totals {
+            iterations: 5,
+            tasks_done: 5,
+            tasks_open: 1,
+            changes: None,
+            usage: Usage {
+                cost_usd: Some(10.5),
+                ..Usage::default()
+            },
+            elapsed_ms: 60_000,
+        },
+    }));
+    let report = report(events).with_files(Some(ChangedFiles {
+        files: vec![
+            changed("LICENSE", GuardedChangeKind::Deleted, FileRole::Tools, 4),
+            changed("test_a.py", GuardedChangeKind::Changed, FileRole::Test, 3),
+            changed("test_b.py", GuardedChangeKind::Added, FileRole::Test, 3),
+            changed(".github/ci.yml", GuardedChangeKind::Changed, FileRole::Tools, 1),
+            changed("a.py", GuardedChangeKind::Changed, FileRole::Work, 1),
+        ],
+        idle: vec![5],
+    }));
+    let mut out = Vec::new();
+    write_first(&report, OutputStyle::PLAIN, &mut out).unwrap();
+    insta::assert_snapshot!(String::from_utf8(out).unwrap(), @r#"
+STOPPED: time limit reached · 5 of 6 tasks · $10.50 · 1m00s · tests: broken since iteration 5
+  review first  deleted: LICENSE (iteration 4)
+                tests: test_a.py (iteration 3)
+                configuration, CI, hooks, instructions, data: .github/ci.yml (iteration 1), .git/hooks/pre-commit
+                ticked without a change: "Task" (iteration 5)
+                far more than the others: iteration 4 (+900 −0), iteration 2 ($9.00)
+  refused       by the sandbox: to read /home/ada/.ssh; to write /home/ada/.bashrc
+  ended         processes that sessions left: `sleep 3000`, `git gc` ×2
+  cost          at least $10.50, $2.10 a task: 1 of 5 iterations reported none
+  needs you     decide whether to continue (1 task open)
+"#);
+    assert!(
+        report
+            .public_lines()
+            .iter()
+            .all(|line| !line.contains("/home/ada") && !line.contains("sleep"))
+    );
+}
+
+#[test]
+fn a_run_in_which_nothing_stands_out_says_so_and_equal_idle_iterations_are_one_row() {
+    let idle = |iteration| {
+        Event::Iteration(IterationEvent::Settled {
+            iteration,
+            checkpoint: None,
+            changes: Some(Changes::default()),
+            totals: None,
+            progress: Some(false),
+            undone: false,
+            committed: None,
+            elsewhere: Default::default(),
+        })
+    };
+    let mut events = vec![began(&[]), plan(&[("One", false)])];
+    for iteration in 1..=6 {
+        let task = if iteration == 1 { "Zero" } else { "One" };
+        events.extend([
+            started(iteration, task),
+            ended(iteration, Outcome::Completed),
+            idle(iteration),
+        ]);
+    }
+    let report = report(events).with_files(Some(ChangedFiles::default()));
+    assert!(
+        report.first[1].text.starts_with("nothing stands out: "),
+        "{:?}",
+        report.first
+    );
+    let text = text(&report);
+    assert!(text.contains("       1  no change    2.0s "), "{text}");
+    assert!(text.contains("  2–6 ×5  no change     10s "), "{text}");
+    assert!(text.contains("\n  2–6 ×5: One\n"), "{text}");
 }

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use ralph_core::run::TaskState;
 
 use super::{
-    OutputStyle, RunReport,
-    head::write_head,
+    FirstSubject, OutputStyle, RunReport,
+    head::{end_colour, write_hints, write_problem, write_table, write_totals},
     sections::{DetailLevel, origin_in_words, sections},
 };
 
@@ -23,7 +23,12 @@ pub fn write_text(
     for line in origin_in_words(report, time) {
         writeln!(out, "{}", style.paint("2", &line))?;
     }
-    write_head(report, style, out)?;
+    write_first(report, style, out)?;
+    write_problem(report, out)?;
+    write_hints(report, style, out)?;
+    writeln!(out)?;
+    write_table(report, style, out)?;
+    write_totals(report, out)?;
     for section in sections(report, DetailLevel::BesideTable) {
         writeln!(out, "\n{}", style.paint("1", section.title))?;
         if let (true, Some(text)) = (section.items.is_empty(), section.if_empty) {
@@ -37,6 +42,27 @@ pub fn write_text(
             for detail in item.details {
                 writeln!(out, "      {}", style.paint("2", &detail))?;
             }
+        }
+    }
+    Ok(())
+}
+
+/// Writes what to read first.
+///
+/// # Errors
+/// Errors of writing to `out`.
+pub fn write_first(report: &RunReport, style: OutputStyle, out: &mut dyn Write) -> io::Result<()> {
+    let mut above = FirstSubject::Verdict;
+    for line in &report.first {
+        let label = if line.subject == above {
+            ""
+        } else {
+            line.subject.label()
+        };
+        above = line.subject;
+        match line.subject {
+            FirstSubject::Verdict => writeln!(out, "{}", style.paint(end_colour(report), &line.text))?,
+            _ => writeln!(out, "  {} {}", style.paint("1", &format!("{label:<13}")), line.text)?,
         }
     }
     Ok(())

@@ -148,8 +148,8 @@ impl Jobs {
         }
         let (view, mailbox) = (model.run.clone(), self.mailbox.clone());
         spawn_or_run(move || {
-            let commits = source(&view);
-            _ = mailbox.send(ScreenInput::Ui(ScreenEvent::CommitsListed { commits })); // the screen may be gone
+            let (commits, files) = source(&view);
+            _ = mailbox.send(ScreenInput::Ui(ScreenEvent::CommitsListed { commits, files })); // the screen may be gone
         });
     }
 

@@ -54,6 +54,8 @@ use ralph_core::{
 };
 use ralph_system::proc::Size;
 
+use crate::report::ChangedFiles;
+
 pub use layout::ScreenLayout;
 pub use model::{IterationCommits, Overlay, more};
 pub use notify::{NotifyChannel, shows_progress};
@@ -85,8 +87,9 @@ pub type Recordings = Arc<dyn Fn(u32) -> PathBuf + Send + Sync>;
 /// Renders an overlay for a width in columns. Called off the screen's thread; may block.
 pub type Unfolder = Arc<dyn Fn(&Overlay, u16) -> Result<Vec<u8>, String> + Send + Sync>;
 
-/// Lists the commits of iterations, by the numbers of the iterations. Called off the screen's thread; may block.
-pub type CommitSource = Arc<dyn Fn(&RunView) -> IterationCommits + Send + Sync>;
+/// Lists the commits of iterations, by the numbers of the iterations, and the files that the run changed. Called off the
+/// screen's thread; may block.
+pub type CommitSource = Arc<dyn Fn(&RunView) -> (IterationCommits, Option<ChangedFiles>) + Send + Sync>;
 
 /// Restores the files of the project, and says what was changed. Called off the screen's thread; may block.
 pub type Restorer = Arc<dyn Fn(RestoreTarget) -> Result<String, String> + Send + Sync>;

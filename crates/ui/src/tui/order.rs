@@ -5,6 +5,8 @@ use ralph_core::event::{RequestedBy, StopRequest, UserCommand};
 use ralph_plan::batch::PlanName;
 use ralph_words::Tone;
 
+use crate::report::ChangedFiles;
+
 use super::{
     keys::KeyAction,
     looks::LookChange,
@@ -39,6 +41,7 @@ pub(super) enum ScreenEvent {
     /// The commits of iterations were listed.
     CommitsListed {
         commits: IterationCommits,
+        files: Option<ChangedFiles>,
     },
     /// A terminal was searched.
     Searched {

@@ -57,7 +57,7 @@ fn take(model: &mut Model, event: ScreenEvent) -> Vec<ScreenOrder> {
             Vec::new()
         }
         ScreenEvent::Unfolded { overlay, result } => panes::rendered(model, overlay, result),
-        ScreenEvent::CommitsListed { commits } => panes::commits_listed(model, commits),
+        ScreenEvent::CommitsListed { commits, files } => panes::commits_listed(model, commits, files),
         ScreenEvent::Restored { result } => panes::restored(model, result),
         ScreenEvent::Searched { found } => boxes::search_found(model, found),
     }

@@ -7,7 +7,7 @@ use ralph_state::store::signal_log::Unfold;
 use ralph_words::{EventLine, Tone};
 
 use crate::{
-    report::{CommitLine, IterationFold, LineMark},
+    report::{ChangedFiles, CommitLine, IterationFold, LineMark},
     tui::{
         editor::{Editor, Recall},
         layout::Focus,
@@ -300,6 +300,7 @@ pub struct ReportPage {
     pub rows: Vec<PageRow>,
     pub fold: IterationFold,
     pub commits: IterationCommits,
+    pub files: Option<ChangedFiles>,
     /// The width for which the rows are wrapped; `None` if the run has changed since.
     pub width: Option<u16>,
     /// Whether the end of the run has to be shown, once the user is not typing.

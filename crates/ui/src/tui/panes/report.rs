@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use ralph_core::{event::StopReason, run::Iteration};
 
 use crate::{
-    report::{self, IterationFold, RunReport},
+    report::{self, ChangedFiles, IterationFold, RunReport},
     tui::{
         editor::Editor,
         keys::KeyAction,
@@ -56,6 +56,7 @@ pub(in crate::tui) fn refresh(model: &mut Model) {
         true => RunReport::from_view(model.run.clone()),
         false => RunReport::from_running(model.run.clone(), model.now_ms),
     };
+    report = report.with_files(model.ui.report.files.clone());
     report.said.clone_from(&model.agent_text.last_sentences);
     let of_iteration = |row: &Iteration| commits.get(&row.number).cloned().unwrap_or_default();
     report.commits = report.iterations().map(of_iteration).collect();
@@ -66,9 +67,13 @@ pub(in crate::tui) fn refresh(model: &mut Model) {
     ReportContent.put(model, top);
 }
 
-/// Takes the commits of iterations.
-pub(in crate::tui) fn commits_listed(model: &mut Model, commits: IterationCommits) -> Vec<ScreenOrder> {
-    model.ui.report.commits = commits;
+/// Takes the commits of iterations and the changed files.
+pub(in crate::tui) fn commits_listed(
+    model: &mut Model,
+    commits: IterationCommits,
+    files: Option<ChangedFiles>,
+) -> Vec<ScreenOrder> {
+    (model.ui.report.commits, model.ui.report.files) = (commits, files);
     model.ui.report.width = None;
     Vec::new()
 }
@@ -135,7 +140,7 @@ mod tests {
             subject: "Parse lists".to_owned(),
         };
         let commits = IterationCommits::from([(3, vec![commit])]);
-        update(&mut model, ScreenEvent::CommitsListed { commits });
+        update(&mut model, ScreenEvent::CommitsListed { commits, files: None });
         let rows: Vec<String> = model.ui.report.rows.iter().map(PageRow::text).collect();
         let at = rows.iter().position(|row| row == "5e335bc Parse lists");
         assert_eq!(
