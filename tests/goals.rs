@@ -1,6 +1,8 @@
 //! Goals, as they are configured and run by the real binary.
 
-use ralph_core::event::{BreakerCause, BreakerState, Event, Exit, GateEvent, GoalFailure, Proof, RunEvent, StopReason};
+use ralph_core::event::{
+    BreakerCause, BreakerState, Event, Exit, GateEvent, GoalFailure, GoalSince, Proof, RunEvent, StopReason,
+};
 
 use crate::harness::{SOON, Sandbox, Script, events};
 
@@ -65,6 +67,7 @@ fn a_goal_that_fails_the_same_way_at_each_claim_is_stuck_although_files_change()
             exit: Exit::Code { code: 101 },
         }),
         iterations,
+        since: GoalSince::Unknown,
     };
     let moves: Vec<_> = events(&records)
         .filter_map(|event| match event {
@@ -83,7 +86,7 @@ fn a_goal_that_fails_the_same_way_at_each_claim_is_stuck_although_files_change()
     );
     let report = sandbox.ralph(["report"]).run(SOON).stdout;
     for line in [
-        "\nSTOPPED: goal `tests` still fails (exit code 101), 4 times · ",
+        "\nSTOPPED: goal `tests` still fails (exit code 101), 4 times: it has never passed · ",
         "hint: run `ralph goals check` to see what `tests` prints",
         "    4  refused ",
     ] {

@@ -31,6 +31,7 @@ mod demo;
 mod diagnostics;
 mod doctor;
 mod documents;
+mod ends;
 #[cfg(feature = "batch")]
 mod engines;
 mod first_hour;

@@ -438,6 +438,9 @@ pub(super) enum CliCommand {
         /// The run, by its number, its ID or a part of it; -1 is the latest [default: the latest that worked]
         #[arg(long, value_name = "ID", allow_hyphen_values = true)]
         run: Option<String>,
+        /// Show only these files and directories of the project
+        #[arg(last = true, value_name = "PATH")]
+        paths: Vec<String>,
     },
     /// Restore the files as they were after iteration N; without N, list the checkpoints
     Restore(RestoreArgs),

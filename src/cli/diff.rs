@@ -27,8 +27,7 @@ const COLUMNS: u16 = 100;
 
 pub(super) fn run(
     args: &Args,
-    n: Option<u32>,
-    since: Option<u32>,
+    (n, since, only): (Option<u32>, Option<u32>, &[String]),
     stat: bool,
     run: Option<&str>,
     supervisor: &Supervisor,
@@ -53,11 +52,15 @@ pub(super) fn run(
     let request = DifferenceRequest {
         n,
         since,
+        only: only.to_vec(),
         detail: detail(stat, style),
         colour,
         include: include(args),
     };
     let difference = difference(&place.paths, &run, request, supervisor)?;
+    if difference.bytes.is_empty() {
+        console::warn("no file differs");
+    }
     if is_shown {
         let keep = if is_painted_by_git {
             KeptEscapes::Colour

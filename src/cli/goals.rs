@@ -4,6 +4,7 @@ use std::{fmt::Write as _, path::Path};
 
 use ralph_core::event::{Goal, GoalResult};
 use ralph_state::control::UserOnlyAction;
+use ralph_state::store::journal::read_view;
 use ralph_system::proc::Supervisor;
 use ralph_text::{console::print, one_line, shell_quoted};
 use ralph_words::{counted, goal_in_words, sealed_output_in_words};
@@ -11,8 +12,8 @@ use ralph_words::{counted, goal_in_words, sealed_output_in_words};
 use serde_json::json;
 
 use crate::{
-    app,
-    config::{self, Flag, ProjectContent, ProjectFile, SettingSources},
+    app::{self, ProjectPlace},
+    config::{self, Flag, Loaded, ProjectContent, ProjectFile, SettingSources},
     error::{Failure, FailureKind},
 };
 
@@ -41,16 +42,35 @@ pub(super) fn check(args: &Args, merged: Option<&Path>, supervisor: &Supervisor)
 
 fn checked(args: &Args, merged: Option<&Path>, supervisor: &Supervisor) -> Result<u8, Failure> {
     let place = trust::place_to_run(args)?;
-    let loaded = config::load(&sources(args, &place))?;
+    let mut loaded = config::load(&sources(args, &place))?;
+    take_those_of_last_run(&place, &mut loaded);
     let results = app::check_goals(&place, &loaded, merged, args.tree_of.as_deref(), supervisor)?;
     print(&in_words(&results));
     let all_pass = results.iter().all(|result| result.passed);
     Ok(if all_pass { 0 } else { FailureKind::Failed.exit_code() })
 }
 
+/// Takes the goals of the last run where none are configured: those of its command line are nowhere else.
+fn take_those_of_last_run(place: &ProjectPlace, loaded: &mut Loaded) -> bool {
+    let goals = &mut loaded.config.goals;
+    if !goals.enabled.is_empty() || !goals.disabled.is_empty() {
+        return false;
+    }
+    let run = place.paths.latest_run();
+    let view = run
+        .and_then(|run| read_view(&place.paths, &run).ok())
+        .unwrap_or_default();
+    let of_plan = view.settings.goals.iter().filter(|goal| goal.task.is_none());
+    goals.enabled = of_plan.cloned().collect();
+    !goals.enabled.is_empty()
+}
+
 pub(super) fn list(args: &Args) -> Result<u8, Failure> {
     let place = trust::place_to_look(args)?;
-    let loaded = config::load(&sources(args, &place))?;
+    let mut loaded = config::load(&sources(args, &place))?;
+    if take_those_of_last_run(&place, &mut loaded) {
+        print("no goals are configured; those of the last run:\n");
+    }
     let goals = &loaded.config.goals;
     let all = || goals.enabled.iter().chain(&goals.disabled);
     let width = all().map(|goal| goal.name.chars().count()).max().unwrap_or(0);

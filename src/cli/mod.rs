@@ -249,9 +249,13 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
             report::run(args, run.as_deref(), (*format, *short), supervisor)
         }
         Some(CliCommand::Runs { all }) => report::runs(args, *all),
-        Some(CliCommand::Diff { n, since, stat, run }) => {
-            diff::run(args, *n, *since, *stat, run.as_deref(), supervisor)
-        }
+        Some(CliCommand::Diff {
+            n,
+            since,
+            stat,
+            run,
+            paths,
+        }) => diff::run(args, (*n, *since, paths), *stat, run.as_deref(), supervisor),
         Some(CliCommand::Restore(wish)) => restore::run(args, wish, supervisor),
         Some(CliCommand::Replay { run, speed }) => replay::run(args, run.as_deref(), *speed, supervisor),
         Some(CliCommand::Sandbox { json, command }) => sandbox::run(args, *json, command.as_ref(), supervisor),

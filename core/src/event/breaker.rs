@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{GoalFailure, Text};
+use super::{GoalFailure, List, Missing, Text};
 use crate::json::ReadJson;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
@@ -35,10 +35,44 @@ pub enum BreakerCause {
         /// `None` if the goal failed without a known reason.
         why: Option<GoalFailure>,
         iterations: u32,
+        /// Since when the goal fails.
+        #[serde(default, skip_serializing_if = "GoalSince::is_unknown")]
+        since: GoalSince,
+    },
+    /// Claims were refused, and nothing that changed since has lifted the refusal.
+    ClaimRefused {
+        reason: Box<Missing>,
+        /// The changed tests that the reason is about.
+        files: List<Text>,
+        /// The iteration that changed them, where only one can have.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        iteration: Option<u32>,
+        /// The number of claims that were refused for this reason in a row.
+        times: u32,
     },
     /// An iteration made progress.
     Progress,
     /// The cooldown is over.
     OneMoreTry,
     ResetByUser,
+}
+
+/// Since when a goal fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, ReadJson)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum GoalSince {
+    #[default]
+    Unknown,
+    /// It has not passed in this run.
+    Always,
+    Iteration {
+        number: u32,
+    },
+}
+
+impl GoalSince {
+    fn is_unknown(&self) -> bool {
+        *self == GoalSince::Unknown
+    }
 }

@@ -104,7 +104,7 @@ pub enum Evidence {
 }
 
 /// A reason to refuse a claim.
-#[derive(Debug, Clone, PartialEq, Serialize, ReadJson)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Missing {
@@ -197,6 +197,33 @@ impl Missing {
     /// Returns as many reasons as a record has room for, with the number of those left out.
     pub fn listed(reasons: Vec<Missing>) -> List<Missing, REASONS> {
         listed(reasons, |count| Missing::More { count })
+    }
+
+    /// The same reason without the output of its goal.
+    #[must_use]
+    pub fn without_output(mut self) -> Self {
+        if let Missing::GoalFailed { output_tail, .. } | Missing::OriginalTestsFail { output_tail, .. } = &mut self {
+            *output_tail = Tail::default();
+        }
+        self
+    }
+
+    /// How grave a reason is beside others: weakened tests are graver than goals that fail, and all others less grave.
+    pub(crate) fn rank(&self) -> u8 {
+        match self {
+            Missing::FewerTests { .. } => 0,
+            reason if reason.may_be_confirmed() => 1,
+            Missing::GoalFailed { .. } => 2,
+            _ => 3,
+        }
+    }
+
+    /// The changed tests that the reason names.
+    pub(crate) fn changed_tests(&self) -> &[GuardedChange] {
+        match self {
+            Missing::OriginalTestsFail { changes, .. } | Missing::NoTrial { changes, .. } => changes,
+            _ => &[],
+        }
     }
 
     /// Whether the agent may have had a good reason, which the user can confirm: tests changed together with the tested

@@ -20,9 +20,16 @@ pub enum Hint {
     CountTests,
     /// Tests were changed: look at the changes, and confirm them or send the agent back.
     ConfirmTests,
-    /// See what the last iteration did, then split its task or adjust the prompt.
+    /// See what the last iteration with changes did, then split its task or adjust the prompt.
     SeeDiff {
         iteration: u32,
+    },
+    /// No iteration changed a file that ralph sees: split the task or adjust the prompt.
+    SplitTask,
+    /// See what became of a file of tests: in the iteration that changed it, or in the whole run.
+    SeeTests {
+        iteration: Option<u32>,
+        file: Text,
     },
     /// The agent wrote only what no checkpoint has: a file outside of the project, by its whole path, or an ignored one.
     WorkUnseen {

@@ -7,8 +7,11 @@
 use std::mem::discriminant;
 
 use crate::{
-    event::{BreakerCause, BreakerState, Event, Outcome, Problem, ProblemKind, StopReason, TimeEvent, Wait, WaitCause},
-    run::Observation,
+    event::{
+        BreakerCause, BreakerState, Event, GoalSince, Missing, Outcome, Problem, ProblemKind, StopReason, TimeEvent,
+        Wait, WaitCause,
+    },
+    run::{Observation, standing_refusal},
 };
 
 use super::{decision::StepDecision, policy::takes_over, state::LoopState};
@@ -55,6 +58,7 @@ fn due_by_goals(state: &LoopState, outcome: &Outcome) -> Option<(BreakerState, B
         goal: failed.name.clone().into(),
         why: failed.why.clone(),
         iterations,
+        since: GoalSince::default(),
     };
     let stuck = match iterations >= breaker.no_progress {
         // The goal is what the iterations without progress had to fix.
@@ -120,9 +124,53 @@ pub(super) fn judge(
             why: WaitCause::Breaker { why },
         }));
     } else {
+        let why = cause_of_end(&decision.state, why);
         decision.stop(StopReason::BreakerOpen { why });
     }
     LoopControl::Halt
+}
+
+/// Returns why a run ends that the breaker stops: what its claims were refused for says more than what was counted.
+fn cause_of_end(state: &LoopState, counted: BreakerCause) -> BreakerCause {
+    let since = |name: &str| {
+        let goal = state.view.goals.iter().find(|goal| goal.name == name);
+        match goal.map(|goal| (goal.broken_by, goal.passed_with)) {
+            Some((Some(number), _)) => GoalSince::Iteration { number },
+            Some((None, None)) => GoalSince::Always,
+            Some((None, Some(_))) | None => GoalSince::Unknown,
+        }
+    };
+    match counted {
+        BreakerCause::NoProgress { .. } => {
+            let Some(refusal) = standing_refusal(&state.view) else {
+                return counted;
+            };
+            let times = refusal.times;
+            match refusal.reason {
+                Missing::GoalFailed { goal, why, .. } => BreakerCause::SameGoalFailure {
+                    goal: goal.clone(),
+                    why: why.clone(),
+                    iterations: times,
+                    since: since(goal),
+                },
+                reason => BreakerCause::ClaimRefused {
+                    reason: Box::new(reason.clone().without_output()),
+                    files: refusal.files.into_iter().cloned().collect(),
+                    iteration: refusal.iteration,
+                    times,
+                },
+            }
+        }
+        BreakerCause::SameGoalFailure {
+            goal, why, iterations, ..
+        } => BreakerCause::SameGoalFailure {
+            since: since(&goal),
+            goal,
+            why,
+            iterations,
+        },
+        counted => counted,
+    }
 }
 
 /// Whether a wait may help. It does not against an idle agent or a failing goal. A failure may pass, so it gets one
@@ -254,6 +302,15 @@ mod tests {
         moves.collect()
     }
 
+    /// The end by a goal that has not passed.
+    fn never_passed(iterations: u32) -> BreakerCause {
+        let mut cause = same_goal(iterations);
+        if let BreakerCause::SameGoalFailure { since, .. } = &mut cause {
+            *since = GoalSince::Always;
+        }
+        cause
+    }
+
     fn is_stopped_for(run: &Run, cause: &BreakerCause) -> bool {
         matches!(run.state.view.stop_reason(), Some(StopReason::BreakerOpen { why }) if why == cause)
     }
@@ -277,6 +334,7 @@ mod tests {
             goal: "tests".into(),
             why: None,
             iterations,
+            since: GoalSince::default(),
         }
     }
 
@@ -335,7 +393,7 @@ mod tests {
         iterate_all(&mut run, &[Work::Claim { moved: true }; 3]);
         assert_eq!(moves(&run), [(BreakerState::HalfOpen, same_goal(2))]);
         iterate(&mut run, Work::Claim { moved: true });
-        assert!(is_stopped_for(&run, &same_goal(4)), "{:?}", run.state.view.phase);
+        assert!(is_stopped_for(&run, &never_passed(4)), "{:?}", run.state.view.phase);
     }
 
     #[test]
@@ -350,10 +408,11 @@ mod tests {
     }
 
     #[test]
-    fn the_graver_cause_counts() {
+    fn the_graver_cause_counts_and_the_end_names_what_refused_the_claim() {
         let mut run = begun(Some(1), Some(1));
         iterate_all(&mut run, &[Work::Idle, Work::Claim { moved: false }]);
-        assert!(is_stopped_for(&run, &idle(2)), "{:?}", run.state.view.phase);
+        assert_eq!(moves(&run).last(), Some(&(BreakerState::Open, idle(2))));
+        assert!(is_stopped_for(&run, &never_passed(1)), "{:?}", run.state.view.phase);
     }
 
     #[test]

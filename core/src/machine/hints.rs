@@ -83,14 +83,29 @@ fn for_reason(state: &LoopState, reason: &StopReason) -> Vec<Hint> {
         StopReason::BreakerOpen {
             why: BreakerCause::SameGoalFailure { goal, .. },
         } => vec![Hint::SeeGoal { goal: goal.clone() }, Hint::StartAgain],
+        StopReason::BreakerOpen {
+            why:
+                BreakerCause::ClaimRefused {
+                    reason,
+                    files,
+                    iteration,
+                    ..
+                },
+        } if reason.may_be_confirmed() => {
+            let see = files.first().map(|file| Hint::SeeTests {
+                iteration: *iteration,
+                file: file.clone(),
+            });
+            let is_asked = state.view.permissions.about_tests().is_some();
+            let confirm = is_asked.then_some(Hint::ConfirmTests);
+            see.into_iter().chain(confirm).chain([Hint::StartAgain]).collect()
+        }
         StopReason::BreakerOpen { .. } => {
             let latest = state.view.iterations.latest_work();
             let unseen = latest.filter(|latest| latest.changes.unwrap_or_default() == Changes::default());
             let first = match unseen.and_then(|latest| latest.elsewhere.unseen.first()) {
                 Some(file) => Hint::WorkUnseen { file: file.clone() },
-                None => Hint::SeeDiff {
-                    iteration: state.view.iterations.number,
-                },
+                None => see_changes(state),
             };
             vec![first, Hint::StartAgain]
         }
@@ -115,6 +130,16 @@ fn for_reason(state: &LoopState, reason: &StopReason) -> Vec<Hint> {
             vec![Hint::Resume]
         }
     }
+}
+
+/// The latest iteration whose changes can be shown.
+fn see_changes(state: &LoopState) -> Hint {
+    let mut rows = state.view.iterations.rows.iter().rev();
+    let shown = rows.find(|row| {
+        let has_changes = row.changes.unwrap_or_default() != Changes::default();
+        has_changes && row.before.is_some() && row.after.is_some()
+    });
+    shown.map_or(Hint::SplitTask, |row| Hint::SeeDiff { iteration: row.number })
 }
 
 fn for_problem(state: &LoopState, kind: ProblemKind) -> Vec<Hint> {

@@ -535,13 +535,15 @@ impl RunView {
         for goal in &mut self.goals {
             goal.baseline = None;
         }
-        if let Phase::Stopped { end } = &mut self.phase
-            && let StopReason::Done { proof, .. } = &mut end.reason
-            && *proof == Proof::Unconfirmed
-        {
-            *proof = Proof::Tests;
-            end.hints.retain(|hint| *hint != Hint::ConfirmTests);
+        let Phase::Stopped { end } = &mut self.phase else {
+            return;
+        };
+        match &mut end.reason {
+            StopReason::Done { proof, .. } if *proof == Proof::Unconfirmed => *proof = Proof::Tests,
+            StopReason::BreakerOpen { .. } => {}
+            _ => return,
         }
+        end.hints.retain(|hint| *hint != Hint::ConfirmTests);
     }
 
     /// Sets the baseline to the first test counts of a goal. Later counts are compared with it.

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::run::standing_refusal;
 use crate::{
     event::{
-        AgentEvent, AgentSignal, AnswerPlace, AnsweredAsk, AskEvent, BreakerCause, ConfirmedBy, Elsewhere, Event,
-        GateEvent, Goal, GoalResult, Hint, IterationEvent, KnownFailures, LimitKind, PlanChange, PlanEvent,
-        PlanSnapshot, PlanTask, Proof, RequestedBy, ReviewSettings, ReviewWhen, Role, RunEvent, Settings,
-        SteeringEvent, SteeringId, SteeringKind, StopReason, TaskEvent, TestCounts, TestsChange, TimeEvent, Totals,
-        Wait, WaitCause, WaitEnd, Worker,
+        AgentEvent, AgentSignal, AnswerPlace, AnsweredAsk, AskEvent, BreakerCause, Changes, ClaimEvent, ConfirmedBy,
+        Elsewhere, Event, GateEvent, Goal, GoalResult, GuardedChange, GuardedChangeKind, Hint, IterationEvent,
+        KnownFailures, LimitKind, Missing, PlanChange, PlanEvent, PlanSnapshot, PlanTask, Proof, RequestedBy,
+        ReviewSettings, ReviewWhen, Role, RunEvent, Settings, SteeringEvent, SteeringId, SteeringKind, StopReason,
+        TaskEvent, TestCounts, TestsChange, Text, TimeEvent, Totals, Wait, WaitCause, WaitEnd, Worker,
     },
     limits::run_limit_reached,
     testing::{goal_checked, iteration_ended, iteration_started, question_asked},
@@ -501,4 +502,95 @@ fn time_without_work_does_not_count_for_a_request_that_waits() {
     assert_eq!(moved.asked_ms, before.asked_ms + 500);
     assert_eq!(moved.until_ms, before.until_ms.map(|until_ms| until_ms + 500));
     assert_eq!(view.permissions.waited_by(1_502), waited_ms);
+}
+
+#[test]
+fn a_refusal_stands_until_progress_or_the_user_lifts_it() {
+    let fewer = || Missing::FewerTests {
+        goal: "tests".into(),
+        before: TestCounts {
+            passed: 3,
+            ..TestCounts::default()
+        },
+        now: None,
+    };
+    let original = || Missing::OriginalTestsFail {
+        goal: "tests".into(),
+        why: None,
+        output_tail: Default::default(),
+        changes: [GuardedChange {
+            path: "test_a.py".into(),
+            kind: GuardedChangeKind::Changed,
+            part: None,
+        }]
+        .into_iter()
+        .collect(),
+    };
+    let iteration = |number, files, reasons: Vec<Missing>| {
+        let settled = Event::Iteration(IterationEvent::Settled {
+            iteration: number,
+            checkpoint: None,
+            changes: Some(Changes {
+                files,
+                ..Changes::default()
+            }),
+            totals: None,
+            progress: Some(files > 0),
+            undone: false,
+            committed: None,
+            elsewhere: Elsewhere::default(),
+        });
+        let refused = Event::Claim(ClaimEvent::Refused {
+            iteration: number,
+            reasons: Missing::listed(reasons),
+        });
+        [
+            iteration_started(number, None, None),
+            iteration_ended(number),
+            settled,
+            refused,
+        ]
+    };
+    let open = Missing::TasksOpen {
+        open: 1,
+        next: "b".into(),
+    };
+    let mut view = view_after([run_started(Settings::default())]);
+    assert_eq!(standing_refusal(&view), None);
+    follow(&mut view, iteration(1, 1, vec![open.clone()]));
+    follow(&mut view, iteration(2, 0, vec![]));
+    assert_eq!(standing_refusal(&view).map(|refusal| refusal.reason), Some(&open));
+    follow(&mut view, iteration(3, 2, vec![original(), fewer()]));
+    follow(&mut view, iteration(4, 0, vec![original(), fewer()]));
+    let weakened = (fewer(), vec![Text::from("test_a.py")], 2);
+    let standing = |view: &RunView| {
+        let refusal = standing_refusal(view)?;
+        let files = refusal.files.into_iter().cloned().collect();
+        Some(((refusal.reason.clone(), files, refusal.times), refusal.iteration))
+    };
+    assert_eq!(
+        standing(&view),
+        Some((weakened.clone(), None)),
+        "either may have changed them"
+    );
+    let mut confirmed = view.clone();
+    let by = ConfirmedBy::User {
+        at: AnswerPlace::CommandLine,
+        ask: 1,
+    };
+    confirmed.apply_event(
+        1,
+        &Event::Gate(GateEvent::TestsConfirmed {
+            iteration: 4,
+            changes: Default::default(),
+            by,
+        }),
+    );
+    assert_eq!(standing_refusal(&confirmed), None);
+    let mut only = view_after([run_started(Settings::default())]);
+    follow(&mut only, iteration(1, 2, vec![original(), fewer()]));
+    follow(&mut only, iteration(2, 0, vec![original(), fewer()]));
+    assert_eq!(standing(&only), Some((weakened, Some(1))));
+    follow(&mut only, iteration(3, 1, vec![]));
+    assert_eq!(standing_refusal(&only), None, "files have changed since");
 }

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use ralph_core::{
-    event::{Checkpoint, Claim, Outcome, PlanSnapshot, SteeringId, SteeringKind},
+    event::{BreakerState, Checkpoint, Claim, Outcome, PlanSnapshot, SteeringId, SteeringKind},
     machine::{LoopState, Statement},
-    run::Phase,
+    run::{Phase, standing_refusal},
 };
 use ralph_state::store::accounts::AccountFile;
 
@@ -71,6 +71,8 @@ pub(super) struct SettleJob {
     pub(super) tests_may_change: bool,
     /// The patch of tests that the user is asked about.
     pub(super) tests_asked: Option<String>,
+    /// Whether claims are refused for changed tests, and the agent does not mend them: the user may accept them.
+    pub(super) tests_refused: bool,
     /// The agent's reason for changing them.
     pub(super) tests_why: Option<String>,
     /// Files that the agent says it has changed.
@@ -160,6 +162,8 @@ impl SettleJob {
             so_far: RunSoFar::new(state),
             tests_may_change: may_change_tests(state, |allowed| Some(allowed) == task),
             tests_asked: asked.and_then(|asked| asked.request.diff.clone()),
+            tests_refused: state.view.breaker.state != BreakerState::Closed
+                && standing_refusal(&state.view).is_some_and(|refusal| refusal.reason.may_be_confirmed()),
             tests_why: state.view.changed_tests.why.clone(),
             task: task.cloned(),
             comments: CommentsBefore::of(&state.view),

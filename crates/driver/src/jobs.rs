@@ -428,7 +428,8 @@ impl JobContext {
         notices: &mut Vec<Notice>,
     ) -> Option<Box<FoundTests>> {
         let why = job.stated.tests_changed.as_ref();
-        if job.is_review || (why.is_none() && !job.tests_may_change && job.tests_asked.is_none()) {
+        if job.is_review || (why.is_none() && !job.tests_may_change && !job.tests_refused && job.tests_asked.is_none())
+        {
             return None;
         }
         self.found_tests(job, why, now).unwrap_or_else(|error| {

@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    path::PathBuf,
     time::{Duration, Instant},
 };
 
@@ -178,8 +179,8 @@ impl Repository {
         Ok(IterationCheckpoints { before, after })
     }
 
-    /// Renders the difference from one checkpoint to another, or to the present files, as git prints it, up to 8 MiB.
-    /// The contents of files are not escaped.
+    /// Renders the difference from one checkpoint to another, or to the present files, as git prints it, up to 8 MiB: that of
+    /// `only` some paths below the root, or of all where it is empty. The contents of files are not escaped.
     ///
     /// # Errors
     /// [`GitError::Refused`] when a checkpoint is gone.
@@ -189,6 +190,7 @@ impl Repository {
         to: Option<&Checkpoint>,
         detail: DiffDetail,
         colour: DiffColour,
+        only: &[PathBuf],
     ) -> Result<RenderedDiff, GitError> {
         let to = self.tree_of(to)?;
         let is_patch = detail == DiffDetail::Patch;
@@ -210,8 +212,9 @@ impl Repository {
             colour,
         ];
         let git = self.store_git().output_cap(DIFFERENCE_BYTES).args(args);
-        let mut output = git.args([&from.tree, &to]).run()?;
-        if is_patch {
+        let only_these = only.iter().map(|path| format!(":(literal){}", path.display()));
+        let mut output = git.args([&from.tree, &to]).args(["--"]).args(only_these).run()?;
+        if is_patch && only.is_empty() {
             let left = DIFFERENCE_BYTES.saturating_sub(output.stdout.len());
             output.stdout.extend(self.nested_patches(&from.tree, &to, &args, left)?);
         }

@@ -1,6 +1,9 @@
 //! The changes of iterations as a patch.
 
-use std::io;
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use ralph_core::event::RunId;
 use ralph_git::{AfterCheckpoint, DiffColour, DiffDetail, GitError, IterationCheckpoints, NoRepository, RenderedDiff};
@@ -27,6 +30,8 @@ pub struct DifferenceRequest {
     pub n: Option<u32>,
     /// The first of several iterations, of which `n` is the last.
     pub since: Option<u32>,
+    /// The files and directories of the project that are shown; empty for all.
+    pub only: Vec<String>,
     pub detail: DiffDetail,
     pub colour: DiffColour,
     /// The setting `checkpoint.include` of the run, for an iteration that still runs.
@@ -48,6 +53,7 @@ pub fn difference(
     let DifferenceRequest {
         n,
         since,
+        only,
         detail,
         colour,
         include,
@@ -60,5 +66,7 @@ pub fn difference(
         AfterCheckpoint::NotYet(_) if lock::running(paths).as_ref() == Some(run) => None,
         AfterCheckpoint::NotYet(why) => return Err(why.into()),
     };
-    Ok(repository.difference(&before, after.as_ref(), detail, colour)?)
+    let project = paths.project().strip_prefix(repository.root()).unwrap_or(Path::new(""));
+    let only: Vec<PathBuf> = only.iter().map(|path| project.join(path)).collect();
+    Ok(repository.difference(&before, after.as_ref(), detail, colour, &only)?)
 }

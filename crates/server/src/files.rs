@@ -83,6 +83,7 @@ pub(super) async fn diff(
         false => DiffDetail::Patch,
     };
     let request = DifferenceRequest {
+        only: Vec::new(),
         n: Some(n),
         since,
         detail,

@@ -1,14 +1,14 @@
 //! The end of a run in words.
 
 use ralph_core::{
-    event::{Breakdown, BreakerCause, LIST_CAP, OwnWork, ProblemKind, Proof, StopReason},
+    event::{Breakdown, BreakerCause, GoalSince, LIST_CAP, Missing, OwnWork, ProblemKind, Proof, StopReason},
     notices::{hook_failed_in_words, own_work_in_words, whole_duration},
     run::RunView,
 };
 
 use super::{
-    breaker_cause_in_words, counted, goal_failure_in_words, limit_word, problem_kind_in_words,
-    repository::lost_repository_in_words,
+    breaker_cause_in_words, broken_in_words, counted, goal_failure_in_words, limit_word, listed, missing_in_words,
+    problem_kind_in_words, repository::lost_repository_in_words, tests_run::fewer_in_words,
 };
 
 /// The messages that were left for a run after its end, as a clause after the end; empty without messages.
@@ -50,11 +50,28 @@ pub fn stop_in_words(reason: &StopReason) -> String {
                     counted(u64::from(*iterations), "iteration")
                 )
             }
-            BreakerCause::SameGoalFailure { goal, why, iterations } => {
+            BreakerCause::SameGoalFailure {
+                goal,
+                why,
+                iterations,
+                since,
+            } => {
                 let why = why.as_ref().map(|why| format!(" ({})", goal_failure_in_words(why)));
                 let times = counted(u64::from(*iterations), "time");
-                format!("stopped: goal `{goal}` still fails{}, {times}", why.unwrap_or_default())
+                let since = match since {
+                    GoalSince::Unknown => String::new(),
+                    GoalSince::Always => ": it has never passed".to_owned(),
+                    GoalSince::Iteration { number } => format!(", {}", broken_in_words(*number)),
+                };
+                let why = why.unwrap_or_default();
+                format!("stopped: goal `{goal}` still fails{why}, {times}{since}")
             }
+            BreakerCause::ClaimRefused {
+                reason,
+                files,
+                iteration,
+                ..
+            } => format!("stopped: {}", refusal_in_words(reason, files, *iteration)),
             why => format!("stopped: no progress ({})", breaker_cause_in_words(why)),
         },
         StopReason::Blocked { question } => format!("blocked: needs your answer ({question})"),
@@ -66,6 +83,38 @@ pub fn stop_in_words(reason: &StopReason) -> String {
     }
 }
 
+/// Why claims do not count, for the end of a run: `your tests were weakened: 2 of 3 run (test_greet.py, iteration 3)`.
+pub fn refusal_in_words<T: ToString>(reason: &Missing, files: &[T], iteration: Option<u32>) -> String {
+    let files: Vec<String> = files.iter().map(ToString::to_string).collect();
+    let files = (!files.is_empty()).then(|| listed(&files));
+    let iteration = iteration
+        .filter(|_| files.is_some())
+        .map(|number| format!("iteration {number}"));
+    let place: Vec<String> = files.into_iter().chain(iteration).collect();
+    let place = match &place[..] {
+        [] => String::new(),
+        place => format!(" ({})", place.join(", ")),
+    };
+    match reason {
+        Missing::FewerTests {
+            before, now: Some(now), ..
+        } if now.ran() < before.ran() => {
+            format!("your tests were weakened: {} of {} run{place}", now.ran(), before.ran())
+        }
+        Missing::FewerTests { before, now, .. } => {
+            let counts = fewer_in_words(before, now.as_ref());
+            format!("your tests were weakened: {counts}{place}")
+        }
+        Missing::OriginalTestsFail { .. } => {
+            format!("your tests were changed, and the work fails them as they were{place}")
+        }
+        Missing::NoTrial { why, .. } => {
+            format!("your tests were changed, and could not be tried as they were: {why}{place}")
+        }
+        reason => format!("not done: {}", missing_in_words(reason)),
+    }
+}
+
 /// Why a run is over, short enough for a headline: the question and the details of a failure are shown elsewhere.
 pub(super) fn end_headline(reason: &StopReason) -> String {
     match reason {
@@ -74,7 +123,8 @@ pub(super) fn end_headline(reason: &StopReason) -> String {
         StopReason::Blocked { .. } => "blocked: needs your answer".to_owned(),
         StopReason::TaskLimitReached { limit, .. } => format!("blocked: {} limit reached", limit_word(*limit)),
         StopReason::BreakerOpen {
-            why: BreakerCause::NoProgress { .. } | BreakerCause::SameGoalFailure { .. },
+            why:
+                BreakerCause::NoProgress { .. } | BreakerCause::SameGoalFailure { .. } | BreakerCause::ClaimRefused { .. },
         }
         | StopReason::Done { .. }
         | StopReason::AgentFailed { .. }
@@ -154,6 +204,7 @@ mod tests {
                 goal: goal.into(),
                 why,
                 iterations,
+                since: GoalSince::default(),
             };
             let reason = StopReason::BreakerOpen { why };
             assert_eq!(end_headline(&reason), stop_in_words(&reason));

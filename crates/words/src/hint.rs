@@ -1,14 +1,16 @@
 //! Hints on what to type next, in sentences.
 
 use ralph_core::{
-    event::{Hint, RestoreMoment},
-    limits::LimitScope,
+    event::{Hint, LimitKind, RestoreMoment},
+    limits::{LimitScope, consumption},
     run::RunView,
 };
+use ralph_text::shell_word;
 
 use super::{
     counted, raise_option,
     repository::{head_in_words, stash_left_in_words, way_back_in_words},
+    sufficient_raise,
 };
 
 /// Returns a hint like [`hint_in_words`], with the question's number if the run of `view` has exactly one open
@@ -19,7 +21,27 @@ pub fn hint_for(hint: &Hint, view: &RunView) -> String {
             "answer with `ralph answer {} \"ANSWER\"`, or on the screen (`a` opens the line for it): the run resumes with it",
             only.number()
         ),
+        (Hint::RaiseLimit { limit }, _) => {
+            let used = consumption(view, view.clock.now_ms);
+            let option = sufficient_raise(*limit, &view.settings.limits, &used);
+            raise_in_words(
+                *limit,
+                option.map_or_else(|| raise_option(*limit), |option| option.join(" ")),
+            )
+        }
         (hint, _) => hint_in_words(hint),
+    }
+}
+
+/// The command that goes on with a higher limit.
+fn raise_in_words(limit: LimitKind, option: String) -> String {
+    let higher = format!("`ralph continue {option}`");
+    match limit.row().scope {
+        LimitScope::Day => format!("`ralph continue` continues this run tomorrow, {higher} with a higher limit now"),
+        LimitScope::Task => format!("{higher} resumes its tasks with a higher limit"),
+        LimitScope::Run | LimitScope::Hour => {
+            format!("{higher} continues this run with a higher limit, `ralph` starts a new one")
+        }
     }
 }
 
@@ -40,6 +62,16 @@ pub fn hint_in_words(hint: &Hint) -> String {
         Hint::ConfirmTests => "`ralph confirm` shows the changes to tests and asks for your answer".to_owned(),
         Hint::SeeDiff { iteration } => {
             format!("see `ralph diff {iteration}`, then split the task or adjust the prompt")
+        }
+        Hint::SplitTask => {
+            "no iteration changed a file that ralph sees: split the task or adjust the prompt".to_owned()
+        }
+        Hint::SeeTests { iteration, file } => {
+            let span = iteration.map_or_else(|| "--since 1".to_owned(), |iteration| iteration.to_string());
+            format!(
+                "`ralph diff {span} -- {}` shows what became of your tests",
+                shell_word(file)
+            )
         }
         Hint::WorkUnseen { file } if file.starts_with('/') => format!(
             "by its own word the agent wrote {file}, which ralph does not see: start ralph in a directory that holds all \
@@ -95,18 +127,7 @@ pub fn hint_in_words(hint: &Hint) -> String {
                 format!("`ralph restore {iteration}` brings back the files as they were after iteration {iteration}")
             }
         },
-        Hint::RaiseLimit { limit } => {
-            let higher = format!("`ralph continue {}`", raise_option(*limit));
-            match limit.row().scope {
-                LimitScope::Day => {
-                    format!("`ralph continue` continues this run tomorrow, {higher} with a higher limit now")
-                }
-                LimitScope::Task => format!("{higher} resumes its tasks with a higher limit"),
-                LimitScope::Run | LimitScope::Hour => {
-                    format!("{higher} continues this run with a higher limit, `ralph` starts a new one")
-                }
-            }
-        }
+        Hint::RaiseLimit { limit } => raise_in_words(*limit, raise_option(*limit)),
         Hint::MessageUndelivered { message, text } => {
             format!(
                 "message {} was never delivered; send it again to include it: {text}",

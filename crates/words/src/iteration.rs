@@ -1,6 +1,8 @@
 //! Outcomes of iterations, cancellations, waits and the breaker, in words.
 
-use ralph_core::event::{BreakerCause, BreakerState, IterationCommit, Outcome, RunId, Wait, WaitCause, Worker};
+use ralph_core::event::{
+    BreakerCause, BreakerState, CancelReason, IterationCommit, Outcome, RunId, Wait, WaitCause, Worker,
+};
 use ralph_text::one_line;
 
 use super::{
@@ -57,6 +59,9 @@ pub fn outcome_in_words(outcome: &Outcome) -> (Tone, String) {
             let kind = problem_kind_in_words(problem.kind);
             (Tone::Bad, format!("failed ({kind}: {})", problem_in_words(problem)))
         }
+        Outcome::Cancelled { reason } if is_timeout(*reason) => {
+            (Tone::Wait, format!("timed out ({})", cancel_reason(*reason)))
+        }
         Outcome::Cancelled { reason } => (Tone::Wait, format!("was ended ({})", cancel_reason(*reason))),
         Outcome::Interrupted => (Tone::Bad, "was cut off when ralph was killed".to_owned()),
     }
@@ -86,9 +91,14 @@ pub fn outcome_word(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::Completed => "completed",
         Outcome::Failed { .. } => "failed",
+        Outcome::Cancelled { reason } if is_timeout(*reason) => "timed out",
         Outcome::Cancelled { .. } => "ended",
         Outcome::Interrupted => "cut off",
     }
+}
+
+fn is_timeout(reason: CancelReason) -> bool {
+    matches!(reason, CancelReason::IdleTimeout | CancelReason::IterationTimeout)
 }
 
 pub(super) fn wait_in_words(wait: Wait, until: &str, attempt: u32, why: &WaitCause) -> String {
@@ -140,6 +150,9 @@ pub fn breaker_cause_in_words(cause: &BreakerCause) -> String {
                 "goal `{goal}` failed in the same way after {}",
                 consecutive(*iterations)
             )
+        }
+        BreakerCause::ClaimRefused { times, .. } => {
+            format!("{} refused for the same reason", counted(u64::from(*times), "claim"))
         }
         BreakerCause::Progress => "progress was made".to_owned(),
         BreakerCause::OneMoreTry => "one more try after a pause".to_owned(),

@@ -56,7 +56,7 @@ pub use comment::{
     comment_author_in_words, comment_state_in_words, comment_written_in_words, comments_in_prompt,
     comments_sent_in_words,
 };
-pub use end::{left_in_words, stop_in_words};
+pub use end::{left_in_words, refusal_in_words, stop_in_words};
 pub use error_line::error_line;
 pub use figures::{
     all_changes_in_words, changes_in_words, cost_in_words, date_ahead, listed, short_count, ticking, usage_in_words,

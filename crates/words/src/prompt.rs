@@ -265,7 +265,9 @@ fn stuck(why: &BreakerCause) -> String {
             format!("Goal `{goal}` has failed in the same way after each of the last {sessions}")
         }
         BreakerCause::OneMoreTry => "The last sessions made no progress; this is one more try after a pause".to_owned(),
-        BreakerCause::Progress | BreakerCause::ResetByUser => "The last sessions made no progress".to_owned(),
+        BreakerCause::ClaimRefused { .. } | BreakerCause::Progress | BreakerCause::ResetByUser => {
+            "The last sessions made no progress".to_owned()
+        }
     }
 }
 

@@ -360,7 +360,7 @@ fn objects_are_what_their_names_say_whatever_the_repository_says_of_them() {
     let last = after(&repository, 1).checkpoint;
     let shown = || {
         let (detail, colour) = (DiffDetail::Patch, DiffColour::No);
-        let diff = repository.difference(&first, Some(&last), detail, colour).unwrap();
+        let diff = repository.difference(&first, Some(&last), detail, colour, &[]).unwrap();
         let commits = repository.commits_between(&first, &last).unwrap();
         let tree = repository.git().args(["log", "-1", "--format=%T"]).run().unwrap();
         (diff.bytes, commits, tree.line().unwrap())

@@ -157,7 +157,7 @@ fn a_patch_has_what_differs_in_each_kind() {
         for to in [Some(&second), None] {
             let patch = repository.patch(&first, to).unwrap();
             assert!(patch.contains(&header) && patch.contains("+other"), "{path}: {patch}");
-            let shown = repository.difference(&first, to, DiffDetail::Patch, DiffColour::No);
+            let shown = repository.difference(&first, to, DiffDetail::Patch, DiffColour::No, &[]);
             let shown = String::from_utf8(shown.unwrap().bytes).unwrap();
             assert!(shown.contains(&header) && shown.contains("+other"), "{path}: {shown}");
         }

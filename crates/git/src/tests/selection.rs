@@ -135,6 +135,7 @@ fn a_long_difference_is_cut_and_says_what_shows_it_all() {
             Some(&to),
             super::super::DiffDetail::Patch,
             super::super::DiffColour::No,
+            &[],
         )
         .unwrap();
     assert_eq!(shown.bytes.len(), 8 << 20);

@@ -86,7 +86,7 @@ fn a_repository_that_is_cleared_of_objects_costs_no_checkpoint() {
     let AfterCheckpoint::Checkpoint(after) = around.after else {
         panic!("{around:?}")
     };
-    let shown = repository.difference(&around.before, Some(&after), DiffDetail::Patch, DiffColour::No);
+    let shown = repository.difference(&around.before, Some(&after), DiffDetail::Patch, DiffColour::No, &[]);
     assert!(String::from_utf8_lossy(&shown.unwrap().bytes).contains("+changed"));
 }
 

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use ralph_core::{
-    event::{GuardedChangeKind, MutantOutcome, MutantTarget, Usage},
-    run::{GoalState, GoalStatus, Iteration},
+    event::{BreakerCause, GuardedChangeKind, MutantOutcome, MutantTarget, StopReason, Usage},
+    run::{GoalState, GoalStatus, Iteration, standing_refusal},
 };
 use ralph_text::one_line;
-use ralph_words::{broken_in_words, cost_in_words, counted, head_in_words, listed};
+use ralph_words::{broken_in_words, cost_in_words, counted, head_in_words, listed, refusal_in_words};
 use serde::Serialize;
 
 use super::{
@@ -141,8 +141,21 @@ fn verdict(report: &RunReport) -> String {
         }
         _ => None,
     };
-    let since = report.view.goals.iter().filter_map(since);
-    let parts: Vec<String> = [verdict_in_words(report)].into_iter().chain(since).collect();
+    // The end by a goal or a refusal says this itself.
+    let is_told = matches!(
+        report.view.stop_reason(),
+        Some(StopReason::BreakerOpen {
+            why: BreakerCause::SameGoalFailure { .. } | BreakerCause::ClaimRefused { .. }
+        })
+    );
+    let refused = standing_refusal(&report.view).filter(|refusal| !is_told && refusal.reason.may_be_confirmed());
+    let refused = refused.map(|refusal| refusal_in_words(refusal.reason, &refusal.files, refusal.iteration));
+    let since = report.view.goals.iter().filter(|_| !is_told).filter_map(since);
+    let parts: Vec<String> = [verdict_in_words(report)]
+        .into_iter()
+        .chain(refused)
+        .chain(since)
+        .collect();
     parts.join(" · ")
 }
 

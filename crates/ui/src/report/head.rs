@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use ralph_core::{
-    event::{CancelReason, Changes, EndKind, Outcome, Proof, ReviewResult, StopReason, Usage},
+    event::{Changes, EndKind, Outcome, Proof, ReviewResult, StopReason, Usage},
     run::Iteration,
 };
 use ralph_text::one_line;
@@ -262,9 +262,6 @@ pub(super) fn outcome_cell(report: &RunReport, row: &Iteration) -> &'static str 
         (Some(ReviewResult::NoAnswer | ReviewResult::Failed | ReviewResult::Skipped) | None, outcome) => {
             match outcome {
                 Some(Outcome::Completed) if has_done_nothing(row) => "no change",
-                Some(Outcome::Cancelled {
-                    reason: CancelReason::IdleTimeout | CancelReason::IterationTimeout,
-                }) => "timed out",
                 Some(outcome) => outcome_word(outcome),
                 None if report.is_running => "running",
                 None => outcome_word(&Outcome::Interrupted),
