@@ -458,6 +458,19 @@ mod tests {
         for (files, expected) in cases {
             assert_eq!(of(files), *expected, "{files:?}");
         }
+        // Only a manager that is installed can start anything.
+        let files = [
+            ("pyproject.toml", "[tool.pytest]\n"),
+            ("tests/test_a.py", "def test_a(): pass\n"),
+            ("pdm.lock", ""),
+            (".venv/pyvenv.cfg", ""),
+            (".venv/bin/python", ""),
+        ];
+        let expected = match which::which("pdm") {
+            Ok(_) => "tests=pdm run pytest -q",
+            Err(_) => "tests=.venv/bin/python -m pytest -q",
+        };
+        assert_eq!(of(&files), [expected]);
     }
 
     #[test]

@@ -85,14 +85,13 @@ impl Interpreter {
             ("pdm.lock", "pdm run "),
             ("Pipfile.lock", "pipenv run "),
         ];
-        let manager = managers.into_iter().find(|(lock, _)| root.has(lock));
-        let environment = match manager {
-            Some(_) => None,
-            None => root.virtual_env(),
-        };
+        let environment = root.virtual_env();
+        // A manager that is not installed starts nothing, and its environment may be there.
+        let starts = |run: &str| environment.is_none() || which::which(run.split(' ').next().unwrap_or(run)).is_ok();
+        let manager = managers.into_iter().find(|(lock, run)| root.has(lock) && starts(run));
         Self {
             run: manager.map_or("", |(_, run)| run),
-            environment,
+            environment: environment.filter(|_| manager.is_none()),
         }
     }
 
