@@ -214,10 +214,10 @@ fn what_a_hung_agent_had_changed_is_kept_counted_and_progress() {
     assert_eq!(settled, Some((Some(1), Some(true))));
     let report = sandbox.ralph(["report"]).run(SOON).stdout;
     let ended = report.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
-    let mut ended = ended.filter(|words| words.get(1) == Some(&"ended"));
+    let mut ended = ended.filter(|words| words.get(1..3) == Some(&["timed", "out"][..]));
     // The words are commits, files, and added and removed lines.
     assert_eq!(
-        ended.next().map(|words| words[3..7].join(" ")).as_deref(),
+        ended.next().map(|words| words[4..8].join(" ")).as_deref(),
         Some("0 1 1 0"),
         "{report}"
     );

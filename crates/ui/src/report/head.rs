@@ -284,11 +284,16 @@ pub(super) fn row_task(row: &Iteration) -> String {
     }
 }
 
-/// Cuts `task` to `columns` characters.
+/// Cuts `task` to `columns` characters, before a command that is not whole: nobody should type a part of one.
 pub(super) fn shortened(task: &str, columns: usize) -> String {
     let task = one_line(task);
-    match task.char_indices().nth(columns) {
-        Some((end, _)) => format!("{}…", task[..end].trim_end()),
-        None => task,
-    }
+    let Some((end, _)) = task.char_indices().nth(columns) else {
+        return task;
+    };
+    let cut = &task[..end];
+    let whole = match cut.matches('`').count() % 2 {
+        0 => cut,
+        _ => cut.rsplit_once('`').map_or(cut, |(before, _)| before),
+    };
+    format!("{}…", whole.trim_end())
 }
