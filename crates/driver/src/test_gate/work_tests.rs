@@ -158,7 +158,7 @@ pub(super) async fn tried(
 ) -> Vec<TriedMutant> {
     let WorkTests { mut tests, mut files } = found;
     // A test that fails with the work in place may fail: the goals passed.
-    tests.retain(|test| named_in(test, with_work).0.is_empty());
+    tests.retain(|test| failed_by_name(test, with_work).is_empty());
     files.retain(|path, _| tests.iter().any(|test| test.path == *path));
     let Some((first, _)) = files.first_key_value() else {
         return Vec::new();
@@ -299,22 +299,18 @@ fn all_altered(tests: &[WorkTest], files: &BTreeMap<String, String>) -> Vec<Alte
 /// Whether the test at this place failed by its name, which no other altered test has. Subclasses run the tests of a class
 /// under names of their own.
 fn has_failed(tests: &[WorkTest], at: usize, results: &[CheckedGoal]) -> bool {
-    let (failed, _) = named_in(&tests[at], results);
+    let failed = failed_by_name(&tests[at], results);
     let others = || tests.iter().enumerate().filter(|(other, _)| *other != at);
     let is_shared = |name: &String| others().any(|(_, other)| is_named(&other.header, name));
     failed.iter().any(|name| !is_shared(name))
 }
 
-/// The names of failed and of passed tests that may be this one. The cases of a test with parameters have one name.
-fn named_in(test: &WorkTest, checked: &[CheckedGoal]) -> (BTreeSet<String>, BTreeSet<String>) {
-    let (mut failed, mut passed) = (BTreeSet::new(), BTreeSet::new());
-    for report in checked.iter().filter_map(|checked| checked.report.as_ref()) {
-        for (names, found) in [(&report.failed, &mut failed), (&report.passed, &mut passed)] {
-            let names = names.iter().filter(|name| is_named(&test.header, name));
-            found.extend(names.map(|name| without_parameters(name).to_owned()));
-        }
-    }
-    (failed, passed)
+/// Returns the names of failed tests that may be this one. The cases of a test with parameters have one name.
+fn failed_by_name(test: &WorkTest, checked: &[CheckedGoal]) -> BTreeSet<String> {
+    let reports = checked.iter().filter_map(|checked| checked.report.as_ref());
+    let failed = reports.flat_map(|report| &report.failed);
+    let of_test = failed.filter(|name| is_named(&test.header, name));
+    of_test.map(|name| without_parameters(name).to_owned()).collect()
 }
 
 #[cfg(test)]
