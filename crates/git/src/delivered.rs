@@ -4,7 +4,8 @@
 //! for. Content is compared by its names, and git is asked which differences it reports.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
+    ffi::OsString,
     fs,
     path::{Path, PathBuf},
 };
@@ -13,10 +14,14 @@ use ralph_core::event::{Checkpoint, RunId};
 
 use super::{
     GitError, Repository,
+    ignored::ignored_of,
     lock_files::if_there,
-    process::{self, Git, nul_separated, raw_changes},
+    process::{self, COMPARE, Git, raw_changes},
     store::{CHECKPOINTS, SETTINGS},
 };
+
+/// Maximum number of files of one command.
+const TOGETHER: usize = 256;
 
 /// The files that HEAD has otherwise than a checkpoint.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -56,22 +61,14 @@ impl Repository {
 
     /// Returns the files that differ, with the blob of `head`.
     fn compared(&self, head: &str, checkpoint: &Checkpoint) -> Result<Vec<Compared>, GitError> {
-        let compare = [
-            "diff-tree",
-            "-r",
-            "-z",
-            "--raw",
-            "--no-renames",
-            head,
-            &checkpoint.commit,
-        ];
+        let trees = [head, &checkpoint.commit];
         // A fetch computes the names of what it brings. From a repository that lacks objects, as a partial clone does, there
         // is none.
         let output = match self.fetch(head).run() {
-            Ok(_) => self.store_git().args(compare).run()?,
+            Ok(_) => self.store_git().args(COMPARE).args(trees).run()?,
             Err(_) => {
                 let git = self.git().env("GIT_ALTERNATE_OBJECT_DIRECTORIES", self.store_objects());
-                git.args(compare).run()?
+                git.args(COMPARE).args(trees).run()?
             }
         };
         let mut compared = Vec::new();
@@ -93,9 +90,7 @@ impl Repository {
         if new.is_empty() {
             return Ok(());
         }
-        let check = ["check-ignore", "-z", "--stdin"];
-        let output = self.users_git().args(check).input(process::listed(&new)).run_any()?;
-        let ignored: BTreeSet<PathBuf> = nul_separated(&output.stdout).map(process::path).collect();
+        let ignored: BTreeSet<PathBuf> = ignored_of(self.users_git(), &new)?.into_iter().collect();
         hidden.retain(|(path, _)| !ignored.contains(path));
         Ok(())
     }
@@ -120,25 +115,27 @@ impl Repository {
         Ok(())
     }
 
-    /// Drops the files that `git` would add as HEAD has them.
+    /// Drops the files that `git` would add as HEAD has them. One process answers for many; where it fails by one file, each
+    /// is asked for alone.
     fn drop_equal(&self, git: impl Fn() -> Git, hidden: &mut Vec<Compared>) -> Result<(), GitError> {
         let root = &self.layout.root;
-        let mut failed = Ok(());
-        hidden.retain(|(path, blob)| {
-            let is_file = fs::symlink_metadata(root.join(path)).is_ok_and(|found| found.is_file());
-            if !is_file || failed.is_err() {
-                return true;
+        let is_file = |path: &Path| fs::symlink_metadata(root.join(path)).is_ok_and(|found| found.is_file());
+        let files: Vec<&Compared> = hidden.iter().filter(|(path, _)| is_file(path)).collect();
+        let mut equal = BTreeSet::new();
+        let mut groups: Vec<&[&Compared]> = files.chunks(TOGETHER).collect();
+        while let Some(group) = groups.pop() {
+            let paths = group.iter().map(|(path, _)| path);
+            let output = git().args(["hash-object", "--"]).args(paths).run_any()?;
+            if !output.success() && group.len() > 1 {
+                groups.extend(group.chunks(1));
+                continue;
             }
-            let added = git().args(["hash-object", "--"]).args([path]).run_any();
-            match added {
-                Ok(added) => !added.line().is_ok_and(|added| added == *blob),
-                Err(error) => {
-                    failed = Err(error);
-                    true
-                }
-            }
-        });
-        failed
+            let added = str::from_utf8(&output.stdout).unwrap_or_default().lines();
+            let pairs = group.iter().zip(added).filter(|((_, blob), added)| blob == added);
+            equal.extend(pairs.map(|((path, _), _)| path.clone()));
+        }
+        hidden.retain(|(path, _)| !equal.contains(path));
+        Ok(())
     }
 
     /// Returns those of some ignored paths that git did not ignore at the start of the run, of which `first` is the
@@ -158,13 +155,14 @@ impl Repository {
         let at_start = self.settings_at_start(run);
         let is_as_set = self.own_settings()? == at_start;
         let mut newly = BTreeSet::new();
+        let mut texts: BTreeMap<PathBuf, Vec<u8>> = BTreeMap::new();
         // The file, the line in it, the rule, and the path.
         let fields: Vec<&[u8]> = output.stdout.split(|&byte| byte == 0).collect();
         for rule in fields.chunks_exact(4) {
             let (file, path) = (process::path(rule[0]), process::path(rule[3]));
             let text = match first.filter(|_| self.is_in_work_tree(&file)) {
-                Some(first) => self.blob_at(first, &file),
-                None => at_start.clone(),
+                Some(first) => texts.entry(file.clone()).or_insert_with(|| self.blob_at(first, &file)),
+                None => &at_start,
             };
             let has_rule = text
                 .split(|&byte| byte == b'\n')
@@ -184,7 +182,7 @@ impl Repository {
 
     /// Returns the content of a file in a checkpoint, empty if there is none.
     fn blob_at(&self, checkpoint: &Checkpoint, file: &Path) -> Vec<u8> {
-        let mut name = std::ffi::OsString::from(format!("{}:", checkpoint.tree));
+        let mut name = OsString::from(format!("{}:", checkpoint.tree));
         name.push(file);
         let shown = self.store_git().args(["cat-file", "blob"]).args([name]).run();
         shown.map(|shown| shown.stdout).unwrap_or_default()
@@ -229,11 +227,6 @@ impl Repository {
             settings.extend(text.unwrap_or_default()); // there may be none
         }
         Ok(settings)
-    }
-
-    /// Returns a git command on the user's index, with the rights of the agent.
-    fn users_git(&self) -> Git {
-        self.agents_git().env("GIT_INDEX_FILE", self.user_index_path())
     }
 }
 

@@ -6,7 +6,7 @@ use ralph_core::event::Checkpoint;
 
 use super::{
     GitError, Repository,
-    process::{self, RawChange, raw_changes},
+    process::{self, COMPARE, RawChange, raw_changes},
 };
 
 /// Most files that are read, and most bytes of all of them.
@@ -46,9 +46,7 @@ impl Repository {
         if from.tree == to.tree {
             return Ok(Some(Vec::new()));
         }
-        let git = self
-            .store_git()
-            .args(["diff-tree", "-r", "-z", "--raw", "--no-renames"]);
+        let git = self.store_git().args(COMPARE);
         let output = git.output_cap(LIST_BYTES).args([&from.tree, &to.tree]).run()?;
         let files = changed_files(&output.stdout).ok_or_else(|| output.unexpected())?;
         if output.cut || files.len() > MOST_FILES {

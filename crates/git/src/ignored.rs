@@ -2,7 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Branches, GitError, fingerprint, process, work_trees::DEADLINE};
+use super::{
+    Branches, GitError, fingerprint,
+    process::{self, Git},
+    work_trees::DEADLINE,
+};
 
 /// Lists files of the project, relative to it, that git ignores and that match one of `patterns`: lines in the
 /// syntax of `.gitignore`. Files within a directory that a tool made are listed only if a pattern matches that
@@ -50,6 +54,18 @@ pub fn ignored_matching(branches: &Branches, patterns: &str) -> Result<Vec<PathB
         true => Ok(process::nul_separated(&ignored.stdout).map(process::path).collect()),
         false => Err(ignored.refusal()),
     }
+}
+
+/// Returns those of some paths that git ignores and its index does not have.
+///
+/// # Errors
+/// [`GitError`] if git cannot be run.
+pub(super) fn ignored_of(git: Git, paths: &[PathBuf]) -> Result<Vec<PathBuf>, GitError> {
+    let check = git
+        .args(["check-ignore", "-z", "--stdin"])
+        .input(process::listed(paths));
+    let output = check.run_any()?; // 1 if nothing is ignored
+    Ok(process::nul_separated(&output.stdout).map(process::path).collect())
 }
 
 /// Whether git ignores `path` in a work tree, so that no commit contains it by accident.

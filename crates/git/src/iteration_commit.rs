@@ -16,7 +16,7 @@ use thiserror::Error;
 
 use super::{
     GitError, Repository, UNTRACKED_CAP_BYTES,
-    process::{self, Git, RawChange, listed, nul_separated, raw_changes},
+    process::{self, COMPARE, Git, RawChange, listed, nul_separated, raw_changes},
     user_index::IndexIdentity,
     work_trees::FALLBACK_COMMITTER,
 };
@@ -124,8 +124,7 @@ impl Repository {
         let update = ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"];
         git().args(update).input(listed(paths)).run()?;
         let tree = git().args(["write-tree"]).run()?.line()?;
-        let diff = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev"];
-        let output = git().args(diff).args([&format!("{base}^{{tree}}"), &tree]).run()?;
+        let output = git().args(COMPARE).args([&format!("{base}^{{tree}}"), &tree]).run()?;
         let changes: Option<Vec<RawChange>> = raw_changes(&output.stdout).collect();
         let changes = changes.ok_or_else(|| output.unexpected())?;
         if changes.is_empty() {
@@ -133,9 +132,8 @@ impl Repository {
         }
         let commit = self.write_commit(&tree, head.as_deref(), message)?;
         let entries = changes.iter().flat_map(index_entry).collect();
-        let users = || self.agents_git().env("GIT_INDEX_FILE", self.user_index_path());
         let add = ["update-index", "--add", "--replace", "-z", "--index-info"];
-        users().args(add).input(entries).run()?;
+        self.users_git().args(add).input(entries).run()?;
         // Zeros stand for a branch without a commit.
         let zeros = "0".repeat(commit.len());
         let old = head.as_deref().unwrap_or(&zeros);
@@ -144,7 +142,7 @@ impl Repository {
         let update = ["update-ref", "-m", &reason, branch, &commit, old];
         self.agents_git().args(update).run()?;
         // The entries have no times yet, so that each `git status` would read their files.
-        _ = users().args(["update-index", "-q", "--refresh"]).run_any(); // git finds out by itself as well
+        _ = self.users_git().args(["update-index", "-q", "--refresh"]).run_any(); // git finds out by itself as well
         let files = u32::try_from(changes.len()).unwrap_or(u32::MAX);
         Ok(CommitResult::Made(IterationCommit { commit, files }))
     }
@@ -185,8 +183,7 @@ impl Repository {
             "--no-renames",
             "--ignore-submodules=dirty",
         ];
-        let git = self.agents_git().env("GIT_INDEX_FILE", self.user_index_path());
-        let output = git.args(args).run()?;
+        let output = self.users_git().args(args).run()?;
         parse(&output.stdout).ok_or_else(|| output.unexpected())
     }
 
@@ -203,8 +200,13 @@ impl Repository {
         metadata.is_ok_and(|metadata| metadata.len() > UNTRACKED_CAP_BYTES)
     }
 
+    /// Returns a git command on the user's index, with the rights of the agent.
+    pub(super) fn users_git(&self) -> Git {
+        self.agents_git().env("GIT_INDEX_FILE", self.user_index_path())
+    }
+
     /// Returns a git command with the rights of the agent.
-    pub(super) fn agents_git(&self) -> Git {
+    fn agents_git(&self) -> Git {
         match &self.agents_rights {
             Some(confinement) => self.git().confined(Arc::clone(confinement)),
             None => self.git(),

@@ -17,7 +17,7 @@ use super::{
     GitError, NestedChanges, Repository,
     checkpoint::{EMAIL, NAME},
     nested_search::{has_git, search},
-    process::{self, GitOutput, RawChange, nul_separated, raw_changes},
+    process::{self, COMPARE, GitOutput, RawChange, nul_separated, raw_changes},
     state::RepositoryState,
     status::WorkTreeStatus,
 };
@@ -384,8 +384,7 @@ impl Repository {
 
     /// Compares two trees. The output is for [`raw_changes`].
     pub(super) fn tree_changes(&self, from: &str, to: &str) -> Result<GitOutput, GitError> {
-        let form = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev"];
-        self.store_git().args(form).args([from, to]).run()
+        self.store_git().args(COMPARE).args([from, to]).run()
     }
 
     /// Returns what happened to the repositories inside between two trees.

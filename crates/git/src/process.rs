@@ -300,6 +300,9 @@ pub(super) fn listed(paths: &[PathBuf]) -> Vec<u8> {
     list
 }
 
+/// The command that compares two trees. Its output is for [`raw_changes`].
+pub(super) const COMPARE: [&str; 6] = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev"];
+
 /// A changed file in the output of `git diff --raw -z`, with its modes and blobs before and after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RawChange<'a> {

@@ -197,17 +197,7 @@ impl Repository {
     pub(super) fn replace(&self, from: &str, to: &str) -> Result<Replaced, GitError> {
         // From here on ralph's index may hold either tree.
         self.state.lock().last = None;
-        let args = [
-            "diff-tree",
-            "-r",
-            "-z",
-            "--raw",
-            "--no-abbrev",
-            "--no-renames",
-            from,
-            to,
-        ];
-        let output = self.store_git().args(args).run()?;
+        let output = self.tree_changes(from, to)?;
         let changes: Option<Vec<RawChange>> = raw_changes(&output.stdout).collect();
         let changes = changes.ok_or_else(|| output.unexpected())?;
         let links: Vec<(PathBuf, RawChange)> = changes

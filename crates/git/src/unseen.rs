@@ -2,10 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use super::{
-    Repository,
-    process::{self, listed, nul_separated},
-};
+use super::{Repository, ignored::ignored_of};
 
 /// Returns those of some files, by their whole paths, that are in no checkpoint and exist: an agent's word that it wrote
 /// them is all that ralph knows of them. Without a repository, `project` is what ralph sees.
@@ -40,13 +37,8 @@ impl Repository {
             return Vec::new();
         }
         // Files in ralph's index are never ignored, even if a pattern matches them.
-        let check = ["check-ignore", "-z", "--stdin"];
-        let output = self.own_index_git().args(check).input(listed(&asked)).run_any();
-        let ignored = output.map(|output| output.stdout).unwrap_or_default();
-        let root = &self.layout.root;
-        nul_separated(&ignored)
-            .map(|path| root.join(process::path(path)))
-            .collect()
+        let ignored = ignored_of(self.own_index_git(), &asked).unwrap_or_default();
+        ignored.into_iter().map(|path| self.layout.root.join(path)).collect()
     }
 }
 

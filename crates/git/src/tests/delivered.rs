@@ -97,11 +97,20 @@ fn conversions_that_a_clone_has_as_well_hide_nothing() {
     project.write(".gitattributes", "*.txt text eol=crlf\n");
     project.write("some.txt", "one\r\n");
     project.commit_all("Line ends");
-    let found = undelivered(&project, |project| {
+    let work = |project: &Project| {
         project.write("some.txt", "one\r\ntwo\r\n");
+        project.write("more.txt", "three\r\n");
         project.commit_all("Work");
+    };
+    assert_eq!(undelivered(&project, work), Undelivered::default());
+    // Each of several files is told from the others.
+    let found = undelivered(&project, |project| {
+        project.write("some.txt", "four\r\n");
+        project.commit_all("More work");
+        project.git(["update-index", "--skip-worktree", "more.txt"]);
+        project.write("more.txt", "other\r\n");
     });
-    assert_eq!(found, Undelivered::default());
+    assert_eq!(found, hidden(&["more.txt"]));
 }
 
 #[test]
