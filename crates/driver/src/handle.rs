@@ -92,6 +92,11 @@ impl LoopHandle {
         control::answer(request, role, &self.asked).await
     }
 
+    /// Whether no request is answered any more, since the loop has ended.
+    pub fn is_over(&self) -> bool {
+        self.asked.is_closed()
+    }
+
     /// Tells the loop whether the pause file exists. Waits for a busy loop, because the message is not repeated.
     pub fn pause_file(&self, present: bool) {
         _ = self.messages.blocking_send(InboxMessage::PauseFile { present }); // the run is over

@@ -214,9 +214,13 @@ impl ServedRun {
         }
     }
 
-    /// Asks the loop for the state of the run.
+    /// Asks the loop for the state of the run. Once the loop has ended, its last state stands.
     pub(crate) async fn status(&self, role: ClientRole) -> HttpResult<Box<RunStatus>> {
-        let ControlReply::Status { mut status } = self.ask(ControlRequest::Status, role).await? else {
+        let answered = self.ask(ControlRequest::Status, role).await;
+        if self.handle.is_over() {
+            return Ok(Box::new(self.last_status()));
+        }
+        let ControlReply::Status { mut status } = answered? else {
             return Err(misunderstood());
         };
         status.listen.clone_from(&self.listen);

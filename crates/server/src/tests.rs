@@ -176,3 +176,26 @@ async fn a_stream_begins_with_its_hello_ends_with_the_exit_code_and_has_each_rec
     assert_eq!(from_the_beginning.join().unwrap(), (0, vec![0, 1, 2], Some(7)));
     assert_eq!(in_the_middle.join().unwrap(), (1, vec![1, 2], Some(7)));
 }
+
+#[tokio::test]
+async fn a_run_whose_loop_has_just_ended_still_says_how_it_ended() {
+    let run = Run::new();
+    let client = ControlClient::for_socket(&run.socket()).unwrap();
+    for (route, records) in [("/run", "/view/records"), ("/status", "/view/records")] {
+        let answer = client.send(client.request(Method::GET, route)).await.unwrap();
+        assert_eq!(answer.status(), StatusCode::OK, "{route}");
+        let status: serde_json::Value = answer.json().await.unwrap();
+        assert_eq!(
+            status.pointer(records),
+            Some(&serde_json::json!(1)),
+            "{route}: {status}"
+        );
+    }
+    let answer = client.send(
+        client
+            .request(Method::POST, "/commands")
+            .json(&serde_json::json!({ "type": "pause" })),
+    );
+    assert_eq!(answer.await.unwrap().status(), StatusCode::CONFLICT);
+    run.server.close().await;
+}
