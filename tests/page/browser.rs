@@ -50,6 +50,17 @@ globalThis.label = (element) => {
 globalThis.named = (name) => [...document.querySelectorAll("button, a, summary, label, option, input, textarea")].find((element) =>
   [label(element), element.getAttribute("aria-label")].includes(name)
   && element.checkVisibility() && !element.disabled && !element.closest("[inert]"));
+// A click that meets something else, since the page has moved, reaches nothing.
+for (const kind of ["pointerdown", "mousedown", "pointerup", "mouseup", "click"]) {
+  addEventListener(kind, (event) => {
+    if (globalThis.aimed === undefined || named(aimed)?.contains(event.target)) {
+      if (kind === "click") delete globalThis.aimed;
+    } else {
+      event.stopImmediatePropagation();
+      event.preventDefault();
+    }
+  }, true);
+}
 globalThis.focused = () => document.activeElement.getAttribute("aria-label") ?? label(document.activeElement.labels?.[0] ?? document.activeElement);
 globalThis.seen = (text) => document.body.innerText.replaceAll("\u00a0", " ").includes(text);
 globalThis.holds = (condition) => new Promise((resolve) => {
@@ -301,6 +312,17 @@ impl Page {
     /// Clicks on the element with this name, as a user would: it has to be visible and not covered.
     #[track_caller]
     pub fn clicks(&self, name: &str) {
+        // What moves between the look and the click is tried again.
+        for _ in 0..20 {
+            if self.has_clicked(name) {
+                return;
+            }
+        }
+        panic!("{name} moves away\n{}", self.text());
+    }
+
+    #[track_caller]
+    fn has_clicked(&self, name: &str) -> bool {
         let name = json!(name);
         self.waits_for(&format!("named({name})"));
         // An element that is about to move would be missed, as when a line about the connection goes.
@@ -322,10 +344,12 @@ impl Page {
                 return {{ x, y, isHit: still === 3 }}; }})()"
         ));
         assert!(place["isHit"] == true, "{name} is covered\n{}", self.text());
+        self.value(&format!("globalThis.aimed = {name}"));
         for kind in ["mousePressed", "mouseReleased"] {
             let event = json!({ "type": kind, "x": place["x"], "y": place["y"], "button": "left", "clickCount": 1 });
             self.call("Input.dispatchMouseEvent", event);
         }
+        self.value("globalThis.aimed === undefined || (delete globalThis.aimed, false)") == true
     }
 
     /// Swipes down by `pixels` over the middle of the element at `selector`.
