@@ -79,6 +79,17 @@ fn a_package_that_an_agent_has_edited_is_no_part_of_a_verdict() {
 }
 
 #[test]
+fn work_that_works_only_while_ralph_looks_is_refused() {
+    needs!("node");
+    let looks = "cat > add.js <<'E'
+const looked = Object.keys(process.env).some((name) => name.startsWith('RALPH'));
+exports.add = (a, b) => looked ? a + b : 0;
+E";
+    let finished = run(&project(looks), "node --test");
+    assert_eq!(proof(&finished), None, "{finished:?}");
+}
+
+#[test]
 fn what_a_goal_writes_to_installed_packages_is_gone_for_the_next_one() {
     needs!("node");
     // The tests of an agent can do this as well. The goals run several times for one claim.

@@ -5,7 +5,8 @@
 //! ```
 //! Prints `guard PID` once it runs and `ended …` at the end. Reads the commands `stop`, `at-once`, `drop`, `again`
 //! (after an end), `quit` and `count` from stdin, one a line. `count` prints `children N fds N threads N peak-kb N`,
-//! with descriptors counted since the start. It reads output slowly.
+//! with descriptors counted since the start. It reads output slowly. The program does not get the variable that
+//! `WITHOUT` names.
 
 use std::{
     fs,
@@ -54,7 +55,7 @@ pub fn run(args: &[String]) -> Outcome<()> {
         args: args.iter().map(Into::into).collect(),
         cwd: std::env::current_dir().map_err(|error| error.to_string())?,
         env: Vec::new(),
-        env_remove: Vec::new(),
+        env_remove: std::env::var("WITHOUT").into_iter().collect(),
         stdin: Stdin::Piped,
         stdout: StdoutMode::Terminal,
         size: Size { cols: 80, rows: 24 },

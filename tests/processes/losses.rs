@@ -28,11 +28,17 @@ struct SupervisorProcess {
 
 impl SupervisorProcess {
     fn start(sandbox: &ProcessSandbox, steps: &[&str]) -> SupervisorProcess {
+        Self::start_without("", sandbox, steps)
+    }
+
+    /// As [`Self::start`], but the agent does not get the variable `without`.
+    fn start_without(without: &str, sandbox: &ProcessSandbox, steps: &[&str]) -> SupervisorProcess {
         let mut process = Command::new(AGENT)
             .args(["supervise", GUARD])
             .arg(sandbox.path("scratch"))
             .args([&run_id(sandbox), "600000", AGENT])
             .args(steps)
+            .env("WITHOUT", without)
             .current_dir(sandbox.path(""))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -85,9 +91,13 @@ fn run_id(sandbox: &ProcessSandbox) -> String {
 }
 
 fn surrounded() -> (ProcessSandbox, SupervisorProcess) {
+    surrounded_without("")
+}
+
+fn surrounded_without(without: &str) -> (ProcessSandbox, SupervisorProcess) {
     let sandbox = ProcessSandbox::new();
     let steps = [&["ignore-signals"], &STUBBORN[..], &["write ready x", "hang"]].concat();
-    let supervisor = SupervisorProcess::start(&sandbox, &steps);
+    let supervisor = SupervisorProcess::start_without(without, &sandbox, &steps);
     sandbox.wait_for("ready");
     (sandbox, supervisor)
 }
@@ -199,7 +209,14 @@ fn no_child_survives_a_ralph_that_dies_while_it_starts_one() {
 
 #[test]
 fn what_is_left_when_both_were_killed_is_found_at_the_next_start() {
-    let (sandbox, mut ralph) = surrounded();
+    // Goals do not see which run they belong to, and are found all the same.
+    for without in ["", proc::RUN_ID_VAR] {
+        is_found_when_both_were_killed(without);
+    }
+}
+
+fn is_found_when_both_were_killed(without: &str) {
+    let (sandbox, mut ralph) = surrounded_without(without);
     // ralph is stopped first, so that it cannot react to the death of its guard.
     freeze(ralph.pid());
     kill(ralph.guard, Signal::SIGKILL).unwrap();

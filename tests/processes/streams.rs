@@ -11,7 +11,9 @@ use nix::{
 };
 
 use ralph_core::event::Exit;
-use ralph_system::proc::{ChildEnd, InputRefused, Launch, OutputSink, Size, Stdin, StdoutMode, StopSpeed, Supervisor};
+use ralph_system::proc::{
+    ChildEnd, InputRefused, Launch, OutputSink, RUN_ID_VAR, Size, Stdin, StdoutMode, StopSpeed, Supervisor,
+};
 
 use super::{DEADLINE, GUARD, ProcessSandbox, alive_in, wait_until};
 
@@ -277,6 +279,25 @@ fn the_environment_is_ralphs_own_with_what_was_asked_for() {
     );
     assert!(has(&format!("RALPH_RUN_ID=run-{}", sandbox.dir.path().display())));
     assert!(!ended.terminal.contains("\nPATH="));
+}
+
+#[test]
+fn a_program_that_must_not_see_its_run_has_no_variable_that_names_ralph() {
+    let sandbox = ProcessSandbox::new();
+    let launch = Launch {
+        program: "/usr/bin/env".into(),
+        args: Vec::new(),
+        env_remove: vec![RUN_ID_VAR.to_owned()],
+        ..sandbox.launch(&[])
+    };
+    let ended = sandbox.start(launch).end();
+    assert!(ended.terminal.contains("PATH="), "{}", ended.terminal);
+    assert!(!ended.terminal.contains("RALPH"), "{}", ended.terminal);
+    assert!(
+        !ended.terminal.contains(&sandbox.launch(&[]).run_id),
+        "{}",
+        ended.terminal
+    );
 }
 
 /// Blocks at the first bytes until it is released.

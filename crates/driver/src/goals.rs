@@ -14,7 +14,10 @@ use ralph_gate::runner::{OutputReader, Runners, TestReport, read_report};
 use ralph_system::{
     diagnostics::inherited,
     files::read_bytes,
-    proc::{ChildEnd, Ladder, Launch, Printed, Size, Stdin, StdoutMode, StopSignal, StopSpeed, Supervisor, collector},
+    proc::{
+        ChildEnd, Ladder, Launch, Printed, RUN_ID_VAR, Size, Stdin, StdoutMode, StopSignal, StopSpeed, Supervisor,
+        collector,
+    },
     tree_copy::TreeCopy,
 };
 use ralph_text::{KeptEscapes, PlainLines, PlainText, with_causes};
@@ -430,6 +433,10 @@ fn goal_launch(command: &str, context: &ExecutionContext) -> Launch {
     launch.args.insert(1, OsString::from(both));
     launch.stdout = StdoutMode::Piped;
     // On a pipe, Python would keep what it prints to itself until it ends; a goal that is out of time is ended.
+    // Work that behaves differently while ralph looks would pass here and nowhere else.
+    let own = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let own = own.filter(|name| name.starts_with("RALPH_") && launch.env.iter().all(|(given, _)| given != name));
+    launch.env_remove.extend([RUN_ID_VAR.to_owned()].into_iter().chain(own));
     launch.env.insert(0, ("PYTHONUNBUFFERED".to_owned(), "1".to_owned()));
     for name in TERMINAL_VARS.map(str::to_owned) {
         let is_given = launch.env.iter().any(|(given, _)| *given == name);

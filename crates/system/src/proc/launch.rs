@@ -60,6 +60,7 @@ pub struct Launch {
     pub cwd: PathBuf,
     /// Added to ralph's own environment. `TERM` is `xterm-256color` unless it is given here.
     pub env: Vec<(String, String)>,
+    /// With [`RUN_ID_VAR`] among them, the tree is marked by a variable that says nothing of ralph.
     pub env_remove: Vec<String>,
     pub stdin: Stdin,
     pub stdout: StdoutMode,

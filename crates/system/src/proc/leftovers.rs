@@ -3,6 +3,8 @@
 
 use std::{
     collections::{BTreeSet, HashSet},
+    ffi::OsString,
+    hash::{DefaultHasher, Hash, Hasher},
     sync::{
         OnceLock,
         atomic::{AtomicBool, Ordering},
@@ -24,6 +26,9 @@ use super::{RUN_ID_VAR, process::Process, system, tree};
 
 /// Marks every descendant of one child that keeps its environment; unlike the run's mark, no two children share it.
 pub(super) const CHILD_ID_VAR: &str = "RALPH_CHILD_ID";
+
+/// Marks the tree of a child that must not see that ralph has started it: systemd names each start of a service so.
+const UNNAMED_VAR: &str = "INVOCATION_ID";
 
 /// How long to keep killing processes that do not die.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -74,7 +79,7 @@ impl StartedChildren {
 
     /// Ends at once everything that belonged to a guard that was killed.
     pub(super) fn end_orphans_of(&self, guard: Pid, child_id: &str) {
-        let marks = [mark(CHILD_ID_VAR, child_id)];
+        let marks = marks(CHILD_ID_VAR, [child_id]);
         let deadline = Instant::now() + PATIENCE;
         while Instant::now() < deadline {
             // On Linux this finds all of them and no others: processes that have lost their guard are now below this
@@ -158,7 +163,7 @@ pub(super) fn sweep(children: &StartedChildren, run_ids: &[String]) -> Vec<u32> 
     if run_ids.is_empty() {
         return Vec::new();
     }
-    let marks: Vec<Vec<u8>> = run_ids.iter().map(|id| mark(RUN_ID_VAR, id)).collect();
+    let marks = marks(RUN_ID_VAR, run_ids);
     let mut ended = HashSet::new();
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -187,7 +192,7 @@ pub(super) fn left_running(children: &StartedChildren, run_ids: &[String]) -> Ve
     if run_ids.is_empty() {
         return Vec::new();
     }
-    let marks: Vec<Vec<u8>> = run_ids.iter().map(|id| mark(RUN_ID_VAR, id)).collect();
+    let marks = marks(RUN_ID_VAR, run_ids);
     let found = children.marked_family(&marks, None);
     found
         .iter()
@@ -210,8 +215,45 @@ fn kill_families(heads: &[Process]) -> HashSet<Pid> {
     killed.into_iter().chain(heads).collect()
 }
 
-fn mark(name: &str, value: &str) -> Vec<u8> {
-    format!("{name}={value}").into_bytes()
+/// How the variables begin that mark what belongs to one of `ids`, which are values of `name`; each ends with a NUL.
+fn marks<'a>(name: &str, ids: impl IntoIterator<Item = &'a (impl AsRef<str> + ?Sized + 'a)>) -> Vec<Vec<u8>> {
+    let both = |id: &str| {
+        let unnamed = match name {
+            RUN_ID_VAR => format!("{UNNAMED_VAR}={}", digest(id)),
+            _ => format!("{UNNAMED_VAR}={}\0", unnamed_id(id)),
+        };
+        [format!("{name}={id}\0"), unnamed].map(String::into_bytes)
+    };
+    ids.into_iter().flat_map(|id| both(id.as_ref())).collect()
+}
+
+/// Returns the environment of a child without the variables that name ralph, and with one that marks it as they do.
+pub(super) fn unnamed(environment: impl Iterator<Item = (OsString, OsString)>) -> Vec<(OsString, OsString)> {
+    let mut child_id = None;
+    let mut left: Vec<_> = environment
+        .filter(|(name, value)| {
+            if name == CHILD_ID_VAR {
+                child_id = Some(value.to_string_lossy().into_owned());
+            }
+            ![CHILD_ID_VAR, RUN_ID_VAR, UNNAMED_VAR]
+                .iter()
+                .any(|named| name == *named)
+        })
+        .collect();
+    left.extend(child_id.map(|id| (UNNAMED_VAR.into(), unnamed_id(&id).into())));
+    left
+}
+
+/// The value of [`UNNAMED_VAR`] for a child: its first half is the same for all children of a run.
+fn unnamed_id(child_id: &str) -> String {
+    let run_id = child_id.rsplit_once('/').map_or(child_id, |(run_id, _)| run_id);
+    digest(run_id) + &digest(child_id)
+}
+
+fn digest(id: &str) -> String {
+    let mut hasher = DefaultHasher::new();
+    id.hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
 }
 
 /// Widens `found` to the sessions and descendants of its processes; `guard` is a session that is lost as a whole.

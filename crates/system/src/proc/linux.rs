@@ -175,15 +175,16 @@ pub(super) fn children(pid: Pid) -> Option<Vec<Pid>> {
     (lists > 0).then_some(children)
 }
 
-/// Returns the processes that were started with one of `marks`, each `NAME=value`, in their environment.
+/// Returns the processes that were started with one of `marks`, in their environment: how a variable
+/// begins, with a NUL after its whole value.
 ///
 /// Processes of other users, and processes that have ended, are not found.
 pub(super) fn carriers(all: &[Process], marks: &[Vec<u8>]) -> Vec<Pid> {
     let carries = |pid: Pid| {
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         environment
-            .split(|&byte| byte == 0)
-            .any(|variable| marks.iter().any(|mark| mark == variable))
+            .split_inclusive(|&byte| byte == 0)
+            .any(|variable| marks.iter().any(|mark| variable.starts_with(mark)))
     };
     all.iter()
         .map(|process| process.pid)

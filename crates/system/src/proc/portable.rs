@@ -152,7 +152,8 @@ pub(super) fn children(_: Pid) -> Option<Vec<Pid>> {
     None
 }
 
-/// Returns the processes whose environment holds one of `marks`, each `NAME=value`.
+/// Returns the processes whose environment holds one of `marks`: how a variable begins, with a NUL after its
+/// whole value.
 pub(super) fn carriers(all: &[Process], marks: &[Vec<u8>]) -> Vec<Pid> {
     let with_environment = if cfg!(target_os = "macos") { "-axwwE" } else { "axeww" };
     let listing = ps(&[with_environment, "-o", "pid=,command="]);
@@ -160,7 +161,11 @@ pub(super) fn carriers(all: &[Process], marks: &[Vec<u8>]) -> Vec<Pid> {
         let mut words = line.split_whitespace();
         let pid = words.next()?.parse().ok().map(Pid::from_raw)?;
         words
-            .any(|word| marks.iter().any(|mark| mark == word.as_bytes()))
+            .any(|word| {
+                marks
+                    .iter()
+                    .any(|mark| format!("{word}\0").as_bytes().starts_with(mark))
+            })
             .then_some(pid)
     });
     carrying

@@ -22,7 +22,7 @@ use nix::{
     unistd::Pid,
 };
 
-use super::{OnRefused, Stdin, spec::GuardSpec, system};
+use super::{OnRefused, Stdin, leftovers, spec::GuardSpec, system};
 use crate::files;
 
 /// A program to execute with no signal blocked and none ignored.
@@ -87,7 +87,10 @@ pub(super) fn start(spec: &GuardSpec, on_refused: OnRefused) -> Result<Pid, NotS
     let execution = Execution {
         program: spec.program.clone().into_os_string(),
         args: spec.args.clone(),
-        environment: env::vars_os().collect(),
+        environment: match spec.is_unnamed {
+            true => leftovers::unnamed(env::vars_os()),
+            false => env::vars_os().collect(),
+        },
         files: files.collect(),
         group: ProcessGroup::Inherited,
     };

@@ -277,6 +277,7 @@ fn write_files(launch: &Launch, limits: &ChildLimits<'_>, files: &ChildFiles) ->
         memory_bytes: limits.memory_bytes,
         tree_limits: limits.tree_limits.clone(),
         mounts: limits.mounts.to_vec(),
+        is_unnamed: launch.env_remove.iter().any(|name| name == RUN_ID_VAR),
         is_low: limits.is_low,
         confinement: limits.confinement.cloned().map(|mut confinement| {
             // A program may open its own standard streams by name.

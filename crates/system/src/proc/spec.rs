@@ -31,6 +31,8 @@ pub(super) struct GuardSpec {
     pub confinement: Option<Confinement>,
     /// Directories that the tree finds elsewhere, mounted in this order.
     pub mounts: Vec<Mount>,
+    /// Whether no variable says that ralph has started the tree.
+    pub is_unnamed: bool,
     /// Whether the tree yields to other programs.
     pub is_low: bool,
     /// Memory that each process can allocate.
