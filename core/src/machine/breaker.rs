@@ -65,7 +65,12 @@ fn due_by_goals(state: &LoopState, outcome: &Outcome) -> Option<(BreakerState, B
         true => stage(breaker.no_progress, limits.no_progress),
         false => BreakerState::Closed,
     };
-    Some((stage(iterations, limits.same_error).max(stuck), cause))
+    // Nothing new can be learned from the same work again, and no work has ever satisfied this goal.
+    let repeated = match goal_since(state, &failed.name) {
+        GoalSince::Always if limits.no_progress.is_some() => stage(breaker.no_progress.min(iterations - 1), Some(1)),
+        _ => BreakerState::Closed,
+    };
+    Some((stage(iterations, limits.same_error).max(stuck).max(repeated), cause))
 }
 
 /// Returns the more severe of both states, with its cause. A failing goal tells the user more than a count of
@@ -130,16 +135,17 @@ pub(super) fn judge(
     LoopControl::Halt
 }
 
+fn goal_since(state: &LoopState, name: &str) -> GoalSince {
+    let goal = state.view.goals.iter().find(|goal| goal.name == name);
+    match goal.map(|goal| (goal.broken_by, goal.passed_with)) {
+        Some((Some(number), _)) => GoalSince::Iteration { number },
+        Some((None, None)) => GoalSince::Always,
+        Some((None, Some(_))) | None => GoalSince::Unknown,
+    }
+}
+
 /// Returns why a run ends that the breaker stops: what its claims were refused for says more than what was counted.
 fn cause_of_end(state: &LoopState, counted: BreakerCause) -> BreakerCause {
-    let since = |name: &str| {
-        let goal = state.view.goals.iter().find(|goal| goal.name == name);
-        match goal.map(|goal| (goal.broken_by, goal.passed_with)) {
-            Some((Some(number), _)) => GoalSince::Iteration { number },
-            Some((None, None)) => GoalSince::Always,
-            Some((None, Some(_))) | None => GoalSince::Unknown,
-        }
-    };
     match counted {
         BreakerCause::NoProgress { .. } => {
             let Some(refusal) = standing_refusal(&state.view) else {
@@ -151,7 +157,7 @@ fn cause_of_end(state: &LoopState, counted: BreakerCause) -> BreakerCause {
                     goal: goal.clone(),
                     why: why.clone(),
                     iterations: times,
-                    since: since(goal),
+                    since: goal_since(state, goal),
                 },
                 reason => BreakerCause::ClaimRefused {
                     reason: Box::new(reason.clone().without_output()),
@@ -164,7 +170,7 @@ fn cause_of_end(state: &LoopState, counted: BreakerCause) -> BreakerCause {
         BreakerCause::SameGoalFailure {
             goal, why, iterations, ..
         } => BreakerCause::SameGoalFailure {
-            since: since(&goal),
+            since: goal_since(state, &goal),
             goal,
             why,
             iterations,
@@ -400,11 +406,31 @@ mod tests {
     fn a_failing_goal_is_named_as_the_cause_if_all_idle_iterations_claimed_to_be_done() {
         let claim = Work::Claim { moved: false };
         let mut run = begun(Some(3), None);
+        run.state.view.goals[0].passed_with = Some(0);
         iterate_all(&mut run, &[claim; 3]);
         assert_eq!(moves(&run), [(BreakerState::HalfOpen, same_goal(3))]);
         let mut run = begun(Some(3), None);
+        run.state.view.goals[0].passed_with = Some(0);
         iterate_all(&mut run, &[Work::Idle, claim, claim]);
         assert_eq!(moves(&run), [(BreakerState::HalfOpen, idle(3))]);
+    }
+
+    #[test]
+    fn a_goal_that_has_never_passed_ends_the_run_once_the_same_work_was_claimed_twice_more() {
+        let (first, again) = (Work::Claim { moved: true }, Work::Claim { moved: false });
+        let mut run = begun(Some(3), None);
+        iterate_all(&mut run, &[first, again]);
+        assert_eq!(moves(&run), [(BreakerState::HalfOpen, same_goal(2))]);
+        iterate(&mut run, again);
+        assert!(is_stopped_for(&run, &never_passed(3)), "{:?}", run.state.view.phase);
+
+        let mut run = begun(Some(3), None);
+        iterate_all(&mut run, &[first, again, first, again]);
+        assert!(!run.state.view.is_over(), "the work changes");
+
+        let mut run = begun(None, None);
+        iterate_all(&mut run, &[again; 9]);
+        assert!(!run.state.view.is_over(), "no limit");
     }
 
     #[test]
