@@ -173,6 +173,7 @@ mod tests {
         let screen = Screen::new(model.pane(), Scrollback::Cells(1));
         let screens = ShownTerminals {
             live: &screen,
+            before: &[],
             kept: None,
             played: None,
         };

@@ -593,6 +593,7 @@ impl LoopScreen for RunScreen<'_> {
         let screens = ShownTerminals {
             kept: only_ticked.then_some(&*kept),
             live: self.live.screen(),
+            before: self.live.before(),
             played: self.played.as_deref(),
         };
         let (model, title) = (&self.model, view::window_title(&self.model));

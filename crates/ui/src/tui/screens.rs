@@ -1,5 +1,7 @@
 //! The terminals behind the panes, with the data to redraw them at another size.
 
+use std::mem::take;
+
 use ralph_system::proc::{
     Size,
     screen::{Screen, Scrollback},
@@ -33,6 +35,8 @@ pub(super) struct LiveScreen {
     transcript: bool,
     scanner: AppendOnlyScanner,
     history: HistoryRows,
+    /// The last rows that a session before this one has shown, without empty ones at both ends.
+    before: Vec<String>,
 }
 
 /// A terminal. Transcripts are wrapped by word; output of other agents is unchanged.
@@ -99,12 +103,27 @@ impl LiveScreen {
             transcript,
             scanner: AppendOnlyScanner::default(),
             history: HistoryRows::Folded,
+            before: Vec::new(),
         }
     }
 
     /// Starts with an empty terminal for a new session.
     pub(super) fn restart(&mut self, transcript: bool) {
-        *self = Self::new(self.page.screen.size(), transcript);
+        self.catch_up();
+        let size = self.page.screen.size();
+        let mut rows: Vec<String> = self.page.screen.vt().rows(0, size.cols).collect();
+        let is_empty = |row: &String| row.trim().is_empty();
+        rows.truncate(rows.iter().rposition(|row| !is_empty(row)).map_or(0, |last| last + 1));
+        rows.drain(..rows.iter().take_while(|row| is_empty(row)).count());
+        let before = if rows.is_empty() { take(&mut self.before) } else { rows };
+        *self = Self {
+            before,
+            ..Self::new(size, transcript)
+        };
+    }
+
+    pub(super) fn before(&self) -> &[String] {
+        &self.before
     }
 
     /// The terminal as of the last update.
@@ -288,6 +307,19 @@ mod tests {
             }
         }
         text
+    }
+
+    #[test]
+    fn the_last_rows_of_a_session_stay_until_another_has_shown_some() {
+        let mut live = LiveScreen::new(Size { cols: 20, rows: 4 }, false);
+        live.process("one\r\ntwo\r\nthree\r\n日本語 four\r\n".as_bytes());
+        live.restart(false);
+        assert_eq!(live.before(), ["two", "three", "日本語 four"]);
+        live.restart(true);
+        assert_eq!(live.before(), ["two", "three", "日本語 four"], "nothing was shown");
+        live.process(b"five\r\n");
+        live.restart(false);
+        assert_eq!(live.before(), ["five"]);
     }
 
     #[test]

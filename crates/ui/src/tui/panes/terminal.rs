@@ -62,8 +62,8 @@ impl PaneContent for TerminalContent {
     }
 }
 
-/// Draws what is known of an iteration whose agent has not shown anything yet.
-pub(in crate::tui) fn draw_start(model: &Model, area: Rect, pen: &mut Pen<'_>) {
+/// Draws what is known of an iteration whose agent has not shown anything yet, and the last words of the agent before it.
+pub(in crate::tui) fn draw_start(model: &Model, before: &[String], area: Rect, pen: &mut Pen<'_>) {
     let Some(iteration) = model.run.iterations.latest() else {
         return;
     };
@@ -83,6 +83,13 @@ pub(in crate::tui) fn draw_start(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     if !goals.is_empty() {
         rows.push((format!("goals: {}", goals.join(", ")), TextRole::Dim));
     }
+    // A row of each end stays free.
+    let room = usize::from(area.height).saturating_sub(rows.len() + 2);
+    let last = &before[before.len().saturating_sub(room)..];
+    if !last.is_empty() {
+        rows.push((String::new(), TextRole::Plain));
+    }
+    rows.extend(last.iter().map(|row| (row.clone(), TextRole::Dim)));
     for (y, (text, role)) in (area.top()..area.bottom()).zip(rows) {
         pen.role(area.x + 1, y, area.right(), &one_line(&text), role);
     }

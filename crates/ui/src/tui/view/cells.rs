@@ -19,6 +19,8 @@ use crate::tui::{
 pub(crate) struct ShownTerminals<'a> {
     /// The terminal of the running or latest agent.
     pub live: &'a Screen,
+    /// The last rows of the agent before that one.
+    pub before: &'a [String],
     /// The terminal of a past iteration, or of an overlay.
     pub played: Option<&'a Screen>,
     /// The cells of the shown terminal, in a frame in which only time has passed since the last one.

@@ -113,7 +113,7 @@ fn main(model: &Model, screens: &ShownTerminals<'_>, layout: &ScreenLayout, pen:
         && matches!(model.run.phase, Phase::Running { .. })
         && cells::is_blank(screen)
     {
-        panes::draw_start(model, area, pen);
+        panes::draw_start(model, screens.before, area, pen);
         return None;
     }
     let cursor =

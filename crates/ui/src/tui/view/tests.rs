@@ -81,9 +81,21 @@ fn buffer(model: &Model, screen: &Screen, theme: &Theme) -> Buffer {
 }
 
 fn buffer_with(kept: Option<&RefCell<Option<KeptCells>>>, model: &Model, screen: &Screen, theme: &Theme) -> Buffer {
+    buffer_after(&[], kept, model, screen, theme)
+}
+
+/// As [`buffer_with`], with the last rows of the agent before.
+fn buffer_after(
+    before: &[String],
+    kept: Option<&RefCell<Option<KeptCells>>>,
+    model: &Model,
+    screen: &Screen,
+    theme: &Theme,
+) -> Buffer {
     let mut terminal = Terminal::new(TestBackend::new(model.ui.cols, model.ui.rows)).unwrap();
     let screens = ShownTerminals {
         live: screen,
+        before,
         kept,
         played: Some(screen),
     };
@@ -503,6 +515,27 @@ fn a_search_marks_what_it_finds() {
         .map(ratatui::buffer::Cell::symbol)
         .collect();
     assert_eq!(marked, "Tests", "and dim text is legible on the mark");
+}
+
+#[test]
+fn the_last_words_of_an_agent_stay_dim_until_the_next_one_speaks() {
+    let model = model(80, 24, running());
+    let before: Vec<String> = (1..40).map(|row| format!("{row} {}", "日本語 👍🏽 ".repeat(9))).collect();
+    let buffer = buffer_after(&before, None, &model, &live(&model, ""), &DARK);
+    let text = rows(&buffer);
+    assert!(text.contains("starting") && text.contains("39 日本語"), "{text}");
+    assert!(!text.contains("\n 1 日本語"), "the last rows are shown:\n{text}");
+    let area = model.content_area();
+    let last = (area.top()..area.bottom())
+        .rfind(|y| buffer[(area.x + 1, *y)].symbol() == "3")
+        .unwrap();
+    assert_eq!(buffer[(area.x + 1, last)].fg, DARK.style(TextRole::Dim).fg.unwrap());
+    let frame = rows(&buffer_after(&[], None, &model, &live(&model, ""), &DARK));
+    let edges = |text: &str| text.lines().filter(|row| row.contains('│')).count();
+    assert_eq!(edges(&text), edges(&frame), "the frame holds:\n{text}");
+
+    let speaks = rows(&buffer_after(&before, None, &model, &live(&model, "I begin."), &DARK));
+    assert!(speaks.contains("I begin.") && !speaks.contains("39 日本語"), "{speaks}");
 }
 
 #[test]
