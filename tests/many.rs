@@ -478,7 +478,7 @@ fn what_is_wrong_is_said_before_anything_starts() {
     sandbox.write("later.md", "- [ ] One\n");
     refused(&sandbox, "later.md --into main", 1, "later.md is not committed");
     sandbox.write("shared.txt", "changed\n");
-    refused(&sandbox, "api.md --into main", 1, "with uncommitted changes");
+    refused(&sandbox, "api.md --into main", 1, "has uncommitted changes");
     sandbox.git(["checkout", "--quiet", "shared.txt"]);
     sandbox.git(["branch", "ralph"]);
     refused(&sandbox, "api.md", 1, "a branch is named `ralph`");

@@ -15,7 +15,7 @@ use std::{
 
 use ralph_core::event::{Goal, GoalResult, Trial};
 use ralph_forge::{Forge, ISSUES};
-use ralph_git::{Branches, CommitSigning, NoRepository, exclude};
+use ralph_git::{Branches, CommitSigning, NoRepository, exclude, unmovable};
 use ralph_plan::batch::{BatchId, BatchInput, BatchLimits, LOCAL, PlanName, Planned};
 use ralph_policy::trust::trusting;
 use ralph_system::{
@@ -491,12 +491,9 @@ fn checked_target(branches: &Branches, into: &str, plans: &[Planned]) -> Result<
     let Some(tree) = branches.checked_out_in(into)? else {
         return Ok(tip);
     };
-    if !branches.is_clean(&tree, false)? {
-        return Err(failed(&format!(
-            "`--into {into}`: it is checked out in {} with uncommitted changes",
-            tree.display()
-        ))
-        .hint("commit or stash them, or leave out `--into` to use a new branch"));
+    if let Some(why) = unmovable(branches, &tree)? {
+        return Err(failed(&format!("`--into {into}`: it is checked out, and {why}"))
+            .hint("commit or stash its changes, or leave out `--into` to use a new branch"));
     }
     for plan in plans {
         if !branches.is_committed(Path::new(&plan.file))? {

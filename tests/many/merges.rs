@@ -1,9 +1,9 @@
 //! Merges that could lose work: conflicts without markers, nested repositories, moved targets, leftovers.
 
-use super::{assert_tidy, assert_verified, batch, history, sandbox, show, status, target};
+use super::{assert_tidy, assert_verified, batch, history, sandbox, sandbox_in, show, status, target};
 use crate::{
     engines::is_installed,
-    harness::{SOON, Sandbox, skipped},
+    harness::{SOON, Sandbox, skipped, wait_until},
 };
 
 /// Ticks the merge task without touching anything.
@@ -341,4 +341,58 @@ fn a_key_that_cannot_be_used_is_said_before_an_agent_is_paid() {
     sandbox.git(["config", "commit.gpgSign", "false"]);
     let unsigned = batch(&sandbox, &["api.md", "ui.md"]).run(SOON);
     assert_eq!(unsigned.code(), Some(0), "{unsigned:?}");
+}
+
+/// Looks at the target in a work tree of the user's own, as soon as the first plan works.
+const LOOKED_AT: &str = r#"
+if [ "$plan$n" = api1 ] && [ -e "$HOME/look" ]; then
+    touch "$(git rev-parse --git-common-dir)/begun"
+    while ! [ -e "$HOME/looking" ]; do sleep 0.05; done
+fi
+echo "$plan" > "$plan.txt"; tick; tick; over done"#;
+
+#[test]
+fn a_target_in_another_work_tree_of_the_user_moves_with_its_files() {
+    let sandbox = sandbox_in(Sandbox::outside_of_tmp(), LOOKED_AT, &["api", "ui"]);
+    let other = sandbox.home().join("other");
+    let tree = other.to_str().expect("a path");
+    sandbox.git(["worktree", "add", "--quiet", "-b", "feat", tree]);
+    let confined = ["--sandbox", "on", "--jobs", "1", "--headless"];
+    let into = [&confined[..], &["api.md", "ui.md", "--into", "feat"]].concat();
+    let finished = batch(&sandbox, &into).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    assert!(other.join("api.txt").exists() && other.join("ui.txt").exists());
+    assert_eq!(sandbox.git(["-C", tree, "status", "--porcelain"]), "");
+
+    // The batch's own target, while the batch works.
+    sandbox.git(["worktree", "remove", tree]);
+    std::fs::write(sandbox.home().join("look"), "").expect("a file");
+    let running = batch(&sandbox, &[&confined[..], &["api.md"]].concat()).start();
+    wait_until(SOON, "the plan works", || sandbox.read(".git/begun"));
+    sandbox.git(["worktree", "add", "--quiet", tree, &target(&sandbox)]);
+    sandbox.release("looking");
+    let finished = running.wait(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    assert!(other.join("api.txt").exists(), "{finished:?}");
+
+    // A work tree that is no longer there holds nothing up.
+    sandbox.git(["branch", "left"]);
+    let left = sandbox.home().join("left");
+    sandbox.git(["worktree", "add", "--quiet", left.to_str().expect("a path"), "left"]);
+    sandbox.git(["worktree", "lock", left.to_str().expect("a path")]);
+    std::fs::remove_dir_all(&left).expect("the work tree");
+    let into = [&confined[..], &["ui.md", "--into", "left"]].concat();
+    let refused = batch(&sandbox, &into).run(SOON);
+    assert!(refused.stderr.contains("left is missing"), "{refused:?}");
+    sandbox.git(["worktree", "unlock", left.to_str().expect("a path")]);
+    let finished = batch(&sandbox, &into).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    assert_eq!(sandbox.git(["show", "left:ui.txt"]), "ui\n");
+
+    // From a linked work tree, into the branch of the main one.
+    std::fs::remove_file(sandbox.home().join("look")).expect("the file");
+    let linked = batch(&sandbox, &[&confined[..], &["ui.md", "--into", "main"]].concat());
+    let finished = linked.current_dir(&other).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    assert_eq!(sandbox.read("ui.txt").as_deref(), Some("ui\n"), "{finished:?}");
 }

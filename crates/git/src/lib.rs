@@ -25,6 +25,7 @@ mod discover;
 mod earlier;
 mod error;
 mod exclude;
+mod fast_forward;
 pub mod fingerprint;
 #[cfg(fuzzing)]
 mod fuzzing;
@@ -91,6 +92,7 @@ pub use discover::{directories, version};
 pub use earlier::EarlierContent;
 pub use error::{GitError, NoRepository};
 pub use exclude::exclude;
+pub use fast_forward::{MoveResult, fast_forward, unmovable};
 #[cfg(fuzzing)]
 pub use fuzzing::read_any_output;
 pub use head::LooseCommits;
@@ -108,7 +110,7 @@ pub use shared::{REPLACEMENTS, References, changed_keys, config_file, config_tex
 pub use show::{AfterCheckpoint, Commit, DiffColour, DiffDetail, IterationCheckpoints, RenderedDiff};
 pub use stashes::{Stash, StashLog};
 pub use unseen::unseen;
-pub use work_trees::{Branches, MergeResult, MoveResult};
+pub use work_trees::{Branches, MergeResult};
 
 /// Untracked files above this size are left out of checkpoints.
 pub const UNTRACKED_CAP_BYTES: u64 = 32 << 20;

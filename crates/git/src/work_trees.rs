@@ -1,6 +1,6 @@
 //! Branches and linked work trees of a batch. git runs with the user's identity here.
 //!
-//! Only [`Branches::fast_forward`] touches the user's own work tree, and only if it is clean. Every move of a branch
+//! Only [`fast_forward`](super::fast_forward) touches the user's own work tree, and only if it is clean. Every move of a branch
 //! names the commit it starts from, so that a branch which moved in the meantime is left as it is.
 
 use std::{
@@ -44,13 +44,13 @@ pub struct Branches {
     /// The root of the user's work tree.
     root: PathBuf,
     /// git's common directory, which all work trees share.
-    common_dir: PathBuf,
+    pub(super) common_dir: PathBuf,
     /// The project relative to the root; empty if it is the root.
     prefix: PathBuf,
     supervisor: Supervisor,
     is_anonymous: bool,
     /// The rights of git and of what it starts; `None` for all rights of the user.
-    confinement: Option<Arc<Confinement>>,
+    pub(super) confinement: Option<Arc<Confinement>>,
 }
 
 /// The result of a merge.
@@ -63,18 +63,6 @@ pub enum MergeResult {
     Unneeded,
     Conflict {
         files: Vec<String>,
-    },
-}
-
-/// The result of moving a branch.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum MoveResult {
-    Done,
-    /// The branch is not at the expected commit.
-    HadMoved,
-    /// The branch is checked out, and its work tree cannot be moved.
-    InUse {
-        why: String,
     },
 }
 
@@ -252,48 +240,7 @@ impl Branches {
         Ok(())
     }
 
-    /// Moves a branch from the commit `onto` forward to `commit`.
-    ///
-    /// # Errors
-    /// [`GitError`] if git cannot be asked.
-    pub fn fast_forward(&self, branch: &str, onto: &str, commit: &str) -> Result<MoveResult, GitError> {
-        match self.tip(branch)? {
-            Some(tip) if tip == commit => return Ok(MoveResult::Done),
-            Some(tip) if tip == onto => {}
-            // The branch contains the commit already, and more.
-            Some(tip) if self.is_ancestor(commit, &tip)? => return Ok(MoveResult::Done),
-            Some(_) | None => return Ok(MoveResult::HadMoved),
-        }
-        let Some(tree) = self.checked_out_in(branch)? else {
-            let moved = self.git().args(["update-ref", &full(branch), commit, onto]).run_any()?;
-            return Ok(match moved.success() {
-                true => MoveResult::Done,
-                false if self.tip(branch)?.as_deref() == Some(onto) => MoveResult::InUse {
-                    why: moved.refusal().to_string(),
-                },
-                false => MoveResult::HadMoved,
-            });
-        };
-        if !self.is_clean(&tree, false)? {
-            let why = format!("{} has uncommitted changes", tree.display());
-            return Ok(MoveResult::InUse { why });
-        }
-        let moved = self
-            .at(&tree)
-            .args(["merge", "--ff-only", "--quiet", commit])
-            .run_any()?;
-        if moved.success() && self.tip(branch)?.as_deref() == Some(commit) {
-            return Ok(MoveResult::Done);
-        }
-        Ok(match self.tip(branch)? {
-            Some(tip) if tip == onto => MoveResult::InUse {
-                why: moved.refusal().to_string(),
-            },
-            Some(_) | None => MoveResult::HadMoved,
-        })
-    }
-
-    /// Returns the work tree in which a branch is checked out.
+    /// Returns the work tree in which a branch is checked out. One that was deleted without git does not count.
     ///
     /// # Errors
     /// [`GitError`] if git cannot be asked.
@@ -311,7 +258,7 @@ impl Branches {
         let wanted = format!("branch {}", full(branch));
         let found = text
             .split("\n\n")
-            .find(|entry| entry.lines().any(|line| line == wanted));
+            .find(|entry| entry.lines().any(|line| line == wanted) && !entry.contains("\nprunable"));
         let tree = found.and_then(|entry| entry.lines().next()?.strip_prefix("worktree "));
         Ok(tree.map(PathBuf::from))
     }

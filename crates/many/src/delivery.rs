@@ -14,7 +14,7 @@ use ralph_forge::{
     CheckState, FailedRun, Forge, ForgeError, ForgeRepository, RequestFacts, RequestState, Retry, Reviewed,
     issue_reference, marker, request_body, request_title, thread_answer,
 };
-use ralph_git::{MoveResult, RemoteError, RemoteRepository};
+use ralph_git::{MoveResult, RemoteError, RemoteRepository, fast_forward};
 use ralph_plan::batch::{
     Batch, BatchPlan, DeliveredWork, Delivery, DeliveryKind, FailedCheck, KeptFiles, MergeTrouble, PlanPhase,
     PullRequest, ReviewThread, TaskResult,
@@ -275,10 +275,11 @@ fn update_target(site: &Site, batch: &Batch) -> Result<(), DeliveryFailure> {
         return Ok(());
     }
     let is_ahead = site.branches.is_ancestor(&tip, &commit).map_err(git_failure)?;
-    let moved = is_ahead.then(|| site.branches.fast_forward(&batch.target, &tip, &commit));
+    let moved = is_ahead.then(|| fast_forward(&site.branches, &batch.target, &tip, &commit));
     match moved.transpose().map_err(git_failure)? {
         Some(MoveResult::Done) => Ok(()),
-        Some(MoveResult::HadMoved | MoveResult::InUse { .. }) | None => Err(format!(
+        Some(MoveResult::InUse { why }) => Err(why.into()),
+        Some(MoveResult::HadMoved) | None => Err(format!(
             "`{}` on the remote was rewritten, or `{}` was moved here",
             delivery.base, batch.target
         )

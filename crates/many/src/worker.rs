@@ -15,7 +15,10 @@ use ralph_core::{
     run::RunView,
 };
 use ralph_forge::ISSUES;
-use ralph_git::{Branches, CommitSigning, GitError, MergeResult, MoveResult, below_project, marked, merge_commit};
+use ralph_git::{
+    Branches, CommitSigning, GitError, MergeResult, MoveResult, below_project, fast_forward, marked, merge_commit,
+    unmovable,
+};
 use ralph_plan::{
     PlanKind,
     batch::{Batch, BatchId, BatchPlan, JobEnd, KeptFiles, MergeTrouble, PlanName, TaskResult, WorkTree},
@@ -303,9 +306,8 @@ impl Site {
     /// moved.
     pub(super) fn merge(&self, batch: &Batch, plan: &BatchPlan) -> Result<TaskResult, TaskFailure> {
         if let Some(checked_out) = self.branches.checked_out_in(&batch.target).map_err(git_failure)?
-            && !self.branches.is_clean(&checked_out, false).map_err(git_failure)?
+            && let Some(why) = unmovable(&self.branches, &checked_out).map_err(git_failure)?
         {
-            let why = format!("{} has uncommitted changes", checked_out.display());
             return Ok(TaskResult::TargetInUse { why });
         }
         let onto = self.tip(&batch.target)?;
@@ -416,10 +418,7 @@ impl Site {
     }
 
     pub(super) fn move_target(&self, batch: &Batch, onto: &str, commit: &str) -> Result<TaskResult, TaskFailure> {
-        let moved = self
-            .branches
-            .fast_forward(&batch.target, onto, commit)
-            .map_err(git_failure)?;
+        let moved = fast_forward(&self.branches, &batch.target, onto, commit).map_err(git_failure)?;
         if moved == MoveResult::Done {
             self.branches.hold(&batch.id.to_string(), commit).map_err(git_failure)?;
         }
@@ -464,10 +463,7 @@ impl Site {
                 .map_err(git_failure)
                 .map(|()| true)?,
             Some(from) if self.branches.is_ancestor(from, &to).map_err(git_failure)? => {
-                self.branches
-                    .fast_forward(&batch.target, from, &to)
-                    .map_err(git_failure)?
-                    == MoveResult::Done
+                fast_forward(&self.branches, &batch.target, from, &to).map_err(git_failure)? == MoveResult::Done
             }
             Some(_) => false,
         };
