@@ -1,93 +1,54 @@
-//! Watches files of a project that make programs run unasked: git's hooks and configuration, files that shells and
-//! editors read as they start, ralph's own. They are compared around an iteration, and changes are reported.
+//! Watches files of a project that make programs run unasked: git's hooks and configuration, files that shells, editors,
+//! tools and coding agents read as they start, ralph's own. They are compared around an iteration, and changes are reported.
 //!
 //! An agent may write them, and the programs that they name run as the user, later and outside of the sandbox. A look
-//! takes some forty system calls and no process: a file is read again only if its metadata has changed.
+//! lists the directories of the project; a file is read again, and git asked about its settings, only if the file's
+//! metadata has changed. What cannot be read counts as changed with its metadata.
+
+mod places;
 
 use std::{
     collections::BTreeMap,
     fs::{self, Metadata},
     hash::{DefaultHasher, Hash, Hasher},
+    io,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
+use places::{Content, Place, RunBy, below, places_of, places_of_git};
 use ralph_core::event::Notice;
-use ralph_system::files;
+use ralph_git::{Repository, settings_of};
+use ralph_system::{files, proc::Supervisor};
 
 /// Most bytes of a file that are compared.
-const CAP_BYTES: u64 = 1 << 20;
-/// Most entries of a directory that are looked at.
-const ENTRIES_CAP: usize = 256;
-/// Most files that are reported for one iteration.
-const TOLD: usize = 8;
+const CAP_BYTES: u64 = 4 << 20;
+/// Most files that one sentence names.
+const NAMED: usize = 8;
+/// Most files that the data of a notice names.
+const LISTED: usize = 200;
 
-/// Directories of the project that usually hold git hooks.
-const HOOKS: [&str; 2] = [".husky", ".githooks"];
-const SHELL: [&str; 7] = [
-    ".envrc",
-    ".bashrc",
-    ".bash_profile",
-    ".profile",
-    ".zshrc",
-    ".zshenv",
-    ".zprofile",
-];
-const EDITOR: [&str; 2] = [".vscode/tasks.json", ".vscode/settings.json"];
-const RALPH: [&str; 2] = [".ralph/config.json", ".ralph/prompt.md"];
-
-/// Ends of names of git settings that name a program, or another file of settings.
-const GIT_KEYS: [&str; 25] = [
-    "difffilter",
-    "uploadpack",
-    "receivepack",
-    "vcs",
-    "smtpserver",
-    "insteadof",
-    "allow",
-    "hookspath",
-    "fsmonitor",
-    "sshcommand",
-    "pager",
-    "editor",
-    "askpass",
-    "helper",
-    "program",
-    "command",
-    "textconv",
-    "clean",
-    "smudge",
-    "process",
-    "driver",
-    "external",
-    "path",
-    "cmd",
-    "attributesfile",
-];
-/// Sections of git's settings in which each key names a program.
-const GIT_SECTIONS: [&str; 1] = ["pager"];
+/// Ends of names of git settings that name a program, another file of settings or the files to work on, or that have git
+/// ask for a key.
+const GIT_KEYS: &str = "difffilter uploadpack receivepack vcs smtpserver insteadof allow hookspath fsmonitor sshcommand pager \
+     editor askpass helper program command textconv clean smudge process driver external path cmd attributesfile gitproxy \
+     templatedir httpd core.worktree gpgsign";
+/// The section of git's settings in which each key names a program.
+const PAGERS: &str = "pager.";
 /// Attributes of a file that make git run a program.
 const ATTRIBUTES: [&str; 3] = ["filter=", "diff=", "merge="];
-
-/// The program that runs commands from a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum RunBy {
-    Git,
-    Shell,
-    Editor,
-    Ralph,
-    /// ralph, if the user has trusted the project's settings.
-    Trust,
-}
 
 /// The watched files of a project, and their state at the last look.
 #[derive(Debug)]
 pub(super) struct Autorun {
     project: PathBuf,
+    /// The root of the work tree, or the project without a repository.
+    root: PathBuf,
     /// git's directories of the project; empty without a repository.
     git: Vec<PathBuf>,
     /// The file of the user's trust.
     trust: PathBuf,
+    supervisor: Supervisor,
     /// `None` before the first look.
     seen: Option<BTreeMap<PathBuf, WatchedFile>>,
 }
@@ -98,86 +59,149 @@ struct WatchedFile {
     by: RunBy,
     /// Device, inode, size, mode, and the times of the last change of its content and of its metadata.
     identity: [i128; 6],
-    /// Hash of its content that makes programs run; `None` if it has no such content.
+    read: FileRead,
+}
+
+/// The content of a file that makes programs run, and the files that it leads to.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct FileRead {
+    /// Hash of that content; `None` if there is none.
     says: Option<u64>,
+    /// The directory of hooks that git's settings name.
+    hooks: Option<PathBuf>,
+    /// Further files of git's settings.
+    included: Vec<PathBuf>,
 }
 
 impl Autorun {
-    pub(super) fn new(project: &Path, git: Vec<PathBuf>, trust: PathBuf) -> Self {
+    pub(super) fn new(project: &Path, repository: Option<&Repository>, trust: PathBuf, supervisor: Supervisor) -> Self {
         Self {
             project: project.to_owned(),
-            git,
+            root: repository.map_or(project, Repository::root).to_owned(),
+            git: repository.map_or_else(Vec::new, Repository::directories),
             trust,
+            supervisor,
             seen: None,
         }
     }
 
-    /// Returns the changes since the last look, and records the current state; none at the first look. Changes beyond
-    /// the most that are reported at once are reported after the next look.
+    /// Returns the changes since the last look, one notice for each program that runs them, and records the current
+    /// state; none at the first look.
     pub(super) fn changes(&mut self) -> Vec<Notice> {
-        let mut now = self.now();
-        let Some(seen) = self.seen.take() else {
-            self.seen = Some(now);
+        let now = self.now();
+        let Some(seen) = self.seen.replace(now.clone()) else {
             return Vec::new();
         };
-        let says = |files: &BTreeMap<PathBuf, WatchedFile>, path: &PathBuf| files.get(path).and_then(|file| file.says);
-        let known = now.keys().chain(seen.keys().filter(|path| !now.contains_key(*path)));
-        let changed = known.filter(|path| says(&now, path) != says(&seen, path));
-        let mut changed: Vec<PathBuf> = changed.cloned().collect();
-        let untold = changed.split_off(changed.len().min(TOLD));
-        let notice = |path: PathBuf| {
-            let by = now.get(&path).or(seen.get(&path)).map_or(RunBy::Git, |seen| seen.by);
-            let shown = path.strip_prefix(&self.project).unwrap_or(&path);
-            changed_in_words(shown, by, says(&now, &path).is_none())
-        };
-        let notices = changed.into_iter().map(notice).collect();
-        for path in untold {
-            match seen.get(&path) {
-                Some(before) => _ = now.insert(path, before.clone()),
-                None => _ = now.remove(&path),
+        let says = |files: &BTreeMap<PathBuf, WatchedFile>, path| files.get(path).and_then(|file| file.read.says);
+        let mut changed: BTreeMap<(RunBy, bool), Vec<&Path>> = BTreeMap::new();
+        for (path, file) in seen.iter().filter(|(path, _)| !now.contains_key(*path)).chain(&now) {
+            let is_gone = says(&now, path).is_none();
+            if says(&now, path) != says(&seen, path) && !(is_gone && file.by == RunBy::Unknown) {
+                let shown = path.strip_prefix(&self.project).unwrap_or(path);
+                changed.entry((file.by, is_gone)).or_default().push(shown);
             }
         }
-        self.seen = Some(now);
+        let notices = changed.into_iter();
         notices
+            .map(|((by, is_gone), paths)| changed_in_words(&paths, by, is_gone))
+            .collect()
     }
 
     fn now(&self) -> BTreeMap<PathBuf, WatchedFile> {
-        let files = self.files().into_iter();
-        let seen = files.filter_map(|(path, by)| Some((self.seen_of(&path, by)?, path)));
-        seen.map(|(seen, path)| (path, seen)).collect()
+        let mut places = self.places();
+        let mut seen: BTreeMap<PathBuf, WatchedFile> = BTreeMap::new();
+        while let Some(place) = places.pop() {
+            if seen.contains_key(&place.path) {
+                continue;
+            }
+            let Some(file) = self.seen_of(&place) else { continue };
+            let included = file.read.included.iter().cloned();
+            places.extend(included.map(|path| Place::new(path, RunBy::Git, Content::Settings)));
+            if let Some(hooks) = &file.read.hooks {
+                below(hooks, RunBy::Git, Content::Hook, &mut places);
+            }
+            seen.insert(place.path, file);
+        }
+        seen
     }
 
-    fn files(&self) -> Vec<(PathBuf, RunBy)> {
-        let mut files = Vec::new();
+    fn places(&self) -> Vec<Place> {
+        // The last that are listed come first: with them, hooks that settings name count as hooks.
+        let mut places = places_of(&self.root);
         for git in &self.git {
-            files.extend(below(&git.join("hooks"), "").map(|path| (path, RunBy::Git)));
-            let settings = ["config", "config.worktree", "info/attributes"];
-            files.extend(settings.map(|name| (git.join(name), RunBy::Git)));
+            places_of_git(git, &mut places);
         }
-        let here = |names: &[&str], by: RunBy| -> Vec<(PathBuf, RunBy)> {
-            names.iter().map(|name| (self.project.join(name), by)).collect()
-        };
-        for hooks in HOOKS {
-            files.extend(below(&self.project.join(hooks), "").map(|path| (path, RunBy::Git)));
+        let own = self.project.join(".ralph");
+        for directory in ["adapters", "engines"] {
+            below(&own.join(directory), RunBy::Ralph, Content::All, &mut places);
         }
-        files.extend(here(&[".gitattributes"], RunBy::Git));
-        files.extend(here(&SHELL, RunBy::Shell));
-        files.extend(here(&EDITOR, RunBy::Editor));
-        files.extend(here(&RALPH, RunBy::Ralph));
-        let adapters = below(&self.project.join(".ralph").join("adapters"), "toml");
-        files.extend(adapters.map(|path| (path, RunBy::Ralph)));
-        files.push((self.trust.clone(), RunBy::Trust));
-        files
+        places.push(Place::new(self.trust.clone(), RunBy::Trust, Content::All));
+        places
     }
 
     /// Returns the state of a file; `None` if it is missing.
-    fn seen_of(&self, path: &Path, by: RunBy) -> Option<WatchedFile> {
-        let metadata = fs::metadata(path).ok()?;
-        let identity = identity(&metadata);
-        let known = self.seen.as_ref().and_then(|seen| seen.get(path));
+    fn seen_of(&self, place: &Place) -> Option<WatchedFile> {
+        let identity = match fs::metadata(&place.path) {
+            Ok(metadata) => identity(&metadata),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+            Err(_) => Default::default(),
+        };
+        let known = self.seen.as_ref().and_then(|seen| seen.get(&place.path));
         let known = known.filter(|known| known.identity == identity);
-        let says = known.map_or_else(|| says(path, &metadata), |known| known.says);
-        Some(WatchedFile { by, identity, says })
+        let read = known.map_or_else(|| self.read(place, identity), |known| known.read.clone());
+        Some(WatchedFile {
+            by: place.by,
+            identity,
+            read,
+        })
+    }
+
+    fn read(&self, place: &Place, identity: [i128; 6]) -> FileRead {
+        let said = |says: Option<u64>| FileRead {
+            says,
+            ..FileRead::default()
+        };
+        let [_, _, _, mode, ..] = identity;
+        // git skips hooks that are not executable.
+        if place.content == Content::Hook && mode & 0o111 == 0 {
+            return FileRead::default();
+        }
+        if place.by == RunBy::Unknown {
+            return said(Some(0));
+        }
+        let unread = |error: &dyn std::error::Error| said(Some(hash(&(error.to_string(), identity))));
+        let bytes = match files::read_bytes(&place.path, CAP_BYTES) {
+            Ok(bytes) => bytes,
+            Err(error) => return unread(&error),
+        };
+        match place.content {
+            Content::All | Content::Hook => said(Some(hash(&bytes))),
+            Content::Attributes => {
+                let text = String::from_utf8_lossy(&bytes);
+                let runs = |line: &&str| ATTRIBUTES.iter().any(|name| line.contains(name));
+                let lines: Vec<&str> = text.lines().filter(runs).collect();
+                said((!lines.is_empty()).then(|| hash(&lines)))
+            }
+            Content::Settings => match settings_of(&self.supervisor, bytes) {
+                Ok(settings) => self.of_programs(&place.path, settings),
+                Err(error) => unread(&error),
+            },
+        }
+    }
+
+    /// Returns those of git's settings that name programs, and the files that they lead to.
+    fn of_programs(&self, file: &Path, mut settings: Vec<(String, String)>) -> FileRead {
+        settings.retain(|(key, value)| is_program(key, value));
+        let directory = file.parent().unwrap_or(file);
+        let is_include = |key: &str| key == "include.path" || key.starts_with("includeif.") && key.ends_with(".path");
+        let included = settings.iter().filter(|(key, _)| is_include(key));
+        let hooks = settings.iter().rev().find(|(key, _)| key == "core.hookspath");
+        FileRead {
+            says: (!settings.is_empty()).then(|| hash(&settings)),
+            // git reads these paths from the root of the work tree, and those of included files from this file's place.
+            hooks: hooks.map(|(_, path)| self.root.join(path)),
+            included: included.map(|(_, path)| directory.join(path)).collect(),
+        }
     }
 }
 
@@ -193,75 +217,41 @@ fn identity(metadata: &Metadata) -> [i128; 6] {
     ]
 }
 
-/// Returns the files of a directory with this extension, or with any if it is empty, except git's sample hooks.
-fn below(directory: &Path, extension: &'static str) -> impl Iterator<Item = PathBuf> + use<> {
-    let entries = fs::read_dir(directory).into_iter().flatten().take(ENTRIES_CAP);
-    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    paths.filter(move |path| {
-        let end = path.extension().unwrap_or_default();
-        end != "sample" && (extension.is_empty() || end == extension)
-    })
+/// Whether a setting of git's may name a program. The value of an alias does if it begins with `!`.
+fn is_program(key: &str, value: &str) -> bool {
+    let key = key.to_ascii_lowercase();
+    GIT_KEYS.split(' ').any(|name| key.ends_with(name))
+        || key.starts_with(PAGERS)
+        || value.trim_start().starts_with('!')
 }
 
-/// Returns a hash of the content of a file that makes programs run; `None` if it has no such content.
-fn says(path: &Path, metadata: &Metadata) -> Option<u64> {
-    let name = path.file_name().unwrap_or_default();
-    let parent = path.parent().and_then(Path::file_name).unwrap_or_default();
-    let is_hook = parent == "hooks" || HOOKS.iter().any(|hooks| parent == *hooks);
-    // git skips hooks that are not executable.
-    if is_hook && metadata.mode() & 0o111 == 0 {
-        return None;
-    }
-    let text = match files::read_bytes(path, CAP_BYTES) {
-        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-        Err(error) => error.to_string(),
+fn changed_in_words(paths: &[&Path], by: RunBy, is_gone: bool) -> Notice {
+    let (were, it) = if paths.len() == 1 {
+        ("was", "it")
+    } else {
+        ("were", "them")
     };
-    let lines: Vec<&str> = match name.to_str() {
-        Some("config" | "config.worktree") => program_lines(&text),
-        Some(".gitattributes" | "attributes") => {
-            let runs = |line: &&str| ATTRIBUTES.iter().any(|name| line.contains(name));
-            text.lines().filter(runs).collect()
-        }
-        _ => return Some(hash(&text)),
-    };
-    (!lines.is_empty()).then(|| hash(&lines))
-}
-
-/// Returns the lines of git's settings that may name a program.
-fn program_lines(text: &str) -> Vec<&str> {
-    let mut is_of_programs = false;
-    let mut lines = Vec::new();
-    for line in text.lines() {
-        if let Some(section) = line.trim().strip_prefix('[') {
-            let name = section.split([' ', ']', '.']).next().unwrap_or_default();
-            is_of_programs = GIT_SECTIONS.contains(&name.to_ascii_lowercase().as_str());
-        }
-        // A setting may stand behind the name of its section.
-        if is_of_programs || is_program(line) {
-            lines.push(line);
-        }
-    }
-    lines
-}
-
-/// Whether a line of git's settings may name a program. The value of an alias does if it begins with `!`.
-fn is_program(line: &str) -> bool {
-    let (key, value) = line.split_once('=').unwrap_or((line, ""));
-    let key = key.trim().to_ascii_lowercase();
-    GIT_KEYS.iter().any(|name| key.ends_with(name)) || value.trim().trim_start_matches('"').starts_with('!')
-}
-
-fn changed_in_words(path: &Path, by: RunBy, gone: bool) -> Notice {
-    let what = if gone { "was deleted" } else { "was changed" };
+    let what = if is_gone { "deleted" } else { "changed" };
     let then = match by {
-        RunBy::Git => "your next `git` here uses it",
-        RunBy::Shell => "a shell that you start here may run it",
-        RunBy::Editor => "your editor may run it when it opens the project",
-        RunBy::Ralph => "the next `ralph` here asks before it uses it",
-        RunBy::Trust => "it records which files you trust; if it was not you, `ralph trust --revoke`",
+        RunBy::Git => format!("your next `git` here uses {it}"),
+        RunBy::Shell => format!("a shell that you start here may run {it}"),
+        RunBy::Tool => format!("the tools that read {it} may run what is in {it}"),
+        RunBy::Editor => format!("your editor may run {it} when it opens the project"),
+        RunBy::Agent => format!("a coding agent that you start here may run {it}, outside of the sandbox"),
+        RunBy::Ralph => format!("the next `ralph` here asks before it uses {it}"),
+        RunBy::Trust => "it records which files you trust; if it was not you, `ralph trust --revoke`".to_owned(),
+        RunBy::Unknown => "there are too many files to see which of them programs run unasked".to_owned(),
     };
-    let path = path.display();
-    Notice::warning("autorun-changed", format!("{path} {what}: {then}")).with("path", path)
+    let names = |most: usize, between: &str| {
+        let names: Vec<String> = paths.iter().take(most).map(|path| path.display().to_string()).collect();
+        names.join(between)
+    };
+    let more = match paths.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let text = format!("{}{more} {were} {what}: {then}", names(NAMED, ", "));
+    Notice::warning("autorun-changed", text).with("path", names(LISTED, "\n"))
 }
 
 fn hash(said: &impl Hash) -> u64 {
@@ -282,22 +272,40 @@ mod tests {
     }
 
     fn told(name: &str, by: RunBy, gone: bool) -> Notice {
-        changed_in_words(Path::new(name), by, gone)
+        changed_in_words(&[Path::new(name)], by, gone)
     }
 
     fn project() -> (tempfile::TempDir, Autorun) {
         let dir = tempfile::tempdir().unwrap();
-        let git = vec![dir.path().join(".git")];
-        let mut autorun = Autorun::new(dir.path(), git, dir.path().join("trust.json"));
+        fs::create_dir(dir.path().join(".git")).unwrap();
+        let mut autorun = Autorun::new(dir.path(), None, dir.path().join("trust.json"), Supervisor::default());
         assert_eq!(autorun.changes(), [], "the first look");
         (dir, autorun)
+    }
+
+    fn hook(path: &Path) {
+        write(path, "#!/bin/sh\n");
+        fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
     }
 
     #[test]
     fn a_file_of_each_kind_is_told_once_when_it_comes_changes_and_goes() {
         for (name, by) in [
             (".envrc", RunBy::Shell),
+            ("web/.envrc", RunBy::Shell),
             (".vscode/tasks.json", RunBy::Editor),
+            ("a/b.code-workspace", RunBy::Editor),
+            ("web/app/.zed/tasks.json", RunBy::Editor),
+            (".devcontainer/devcontainer.json", RunBy::Editor),
+            ("mise.toml", RunBy::Tool),
+            ("core/.cargo/config.toml", RunBy::Tool),
+            (".claude/settings.json", RunBy::Agent),
+            ("web/.codex/config.toml", RunBy::Agent),
+            (".mcp.json", RunBy::Agent),
+            (".opencode/plugin/x.ts", RunBy::Agent),
+            ("lefthook.yml", RunBy::Git),
+            ("web/.pre-commit-config.yaml", RunBy::Git),
+            (".husky/pre-commit", RunBy::Git),
             (".ralph/config.json", RunBy::Ralph),
             (".ralph/adapters/x.toml", RunBy::Ralph),
             ("trust.json", RunBy::Trust),
@@ -319,26 +327,98 @@ mod tests {
     }
 
     #[test]
+    fn files_of_the_work_and_of_its_dependencies_are_passed_over() {
+        let (dir, mut autorun) = project();
+        for name in [
+            "src/config.toml",
+            "config",
+            ".cargo/registry/x",
+            "node_modules/x/.vscode/tasks.json",
+            ".claude/worktrees/a/.envrc",
+            ".idea/workspace.xml",
+        ] {
+            write(&dir.path().join(name), "a");
+        }
+        assert_eq!(autorun.changes(), []);
+    }
+
+    #[test]
     fn a_hook_counts_as_soon_as_it_can_be_executed() {
         let (dir, mut autorun) = project();
-        let hook = dir.path().join(".git/hooks/pre-commit");
-        write(&hook, "#!/bin/sh\n");
+        let path = dir.path().join(".git/hooks/pre-commit");
+        write(&path, "#!/bin/sh\n");
         write(&dir.path().join(".git/hooks/pre-push.sample"), "#!/bin/sh\n");
         assert_eq!(autorun.changes(), []);
-        fs::set_permissions(&hook, Permissions::from_mode(0o755)).unwrap();
+        hook(&path);
         assert_eq!(autorun.changes(), [told(".git/hooks/pre-commit", RunBy::Git, false)]);
     }
 
     #[test]
-    fn what_is_too_much_to_report_at_once_is_reported_later() {
+    fn repositories_in_the_project_have_hooks_and_settings_as_well() {
         let (dir, mut autorun) = project();
-        for number in 0..TOLD + 2 {
-            let hook = dir.path().join(format!(".git/hooks/a{number:02}"));
-            write(&hook, "#!/bin/sh\n");
-            fs::set_permissions(&hook, Permissions::from_mode(0o755)).unwrap();
+        let at = |path: &str| dir.path().join(path);
+        hook(&at("sub/.git/hooks/post-checkout"));
+        assert_eq!(
+            autorun.changes(),
+            [told("sub/.git/hooks/post-checkout", RunBy::Git, false)]
+        );
+        write(&at(".git/modules/a/b/HEAD"), "");
+        write(&at(".git/modules/a/b/config"), "[core]\n\tfsmonitor = x\n");
+        assert_eq!(autorun.changes(), [told(".git/modules/a/b/config", RunBy::Git, false)]);
+        // A bare repository, which git uses in its directory.
+        for name in ["bare/HEAD", "bare/objects/x", "bare/refs/x"] {
+            write(&at(name), "");
         }
-        let counts: Vec<usize> = (0..3).map(|_| autorun.changes().len()).collect();
-        assert_eq!(counts, [TOLD, 2, 0]);
+        write(&at("bare/config"), "[core]\n\tfsmonitor = x\n");
+        assert_eq!(autorun.changes(), [told("bare/config", RunBy::Git, false)]);
+        write(&at("other/.git"), "gitdir: ../hidden/place\n");
+        write(&at("hidden/place/commondir"), ".\n");
+        write(&at("hidden/place/HEAD"), "");
+        hook(&at("hidden/place/hooks/pre-push"));
+        let name = at("hidden/place/hooks/pre-push").canonicalize().unwrap();
+        let told = autorun.changes();
+        assert!(
+            told.len() == 1
+                && told[0]
+                    .text
+                    .contains(name.strip_prefix("/").unwrap().file_name().unwrap().to_str().unwrap()),
+            "{told:?}"
+        );
+    }
+
+    #[test]
+    fn all_files_are_told_at_once_and_those_of_one_kind_hide_no_other() {
+        let (dir, mut autorun) = project();
+        for number in 0..NAMED + 2 {
+            hook(&dir.path().join(format!(".git/hooks/a{number:02}")));
+        }
+        write(&dir.path().join(".vscode/tasks.json"), "{}");
+        let told = autorun.changes();
+        let texts: Vec<&str> = told.iter().map(|notice| &*notice.text).collect();
+        assert_eq!(
+            texts,
+            [
+                ".git/hooks/a00, .git/hooks/a01, .git/hooks/a02, .git/hooks/a03, .git/hooks/a04, .git/hooks/a05, \
+                 .git/hooks/a06, .git/hooks/a07 and 2 more were changed: your next `git` here uses them",
+                ".vscode/tasks.json was changed: your editor may run it when it opens the project",
+            ]
+        );
+        assert!(
+            told[0].data["path"].lines().any(|path| path == ".git/hooks/a09"),
+            "{told:?}"
+        );
+        assert_eq!(autorun.changes(), []);
+    }
+
+    #[test]
+    fn a_directory_with_too_many_files_is_told() {
+        let (dir, mut autorun) = project();
+        for number in 0..2_100 {
+            write(&dir.path().join(format!(".claude/skills/{number}")), "");
+        }
+        let texts: Vec<String> = autorun.changes().iter().map(|notice| notice.text.to_string()).collect();
+        assert!(texts.iter().any(|text| text.contains("too many files")), "{texts:?}");
+        assert_eq!(autorun.changes(), []);
     }
 
     #[test]
@@ -348,20 +428,47 @@ mod tests {
         write(&config, "[user]\n\tname = x\n[branch \"main\"]\n\tremote = origin\n");
         write(&attributes, "*.sh eol=lf\n");
         assert_eq!(autorun.changes(), []);
-        for line in [
-            "\tfsmonitor = ./x",
+        let long = format!("{}[core]\n\tfsmonitor = x\n", "# nothing\n".repeat(200_000));
+        for text in [
+            "[core]\n\tfsmonitor = ./x",
             "[core]\n\thooksPath = x",
             "[alias]\n\tst = !x",
+            "[alias]\n\tst = \\\n!y",
+            "[alias]\n\tst = \"\"!z",
             "[include]\n\tpath = x",
             "[pager]\n\tlog = x",
             "[core] hooksPath = y",
             "[interactive]\n\tdiffFilter = x",
             "[remote \"x\"]\n\tuploadpack = x",
+            "[commit]\n\tgpgSign",
+            "[core]\n\tgitProxy = x",
+            &long,
+            "[core",
+            "[core ",
         ] {
-            write(&config, line);
-            assert_eq!(autorun.changes().len(), 1, "{line}");
+            write(&config, text);
+            assert_eq!(autorun.changes().len(), 1, "{text:.40}");
         }
         write(&attributes, "* filter=x\n");
         assert_eq!(autorun.changes(), [told(".gitattributes", RunBy::Git, false)]);
+    }
+
+    #[test]
+    fn what_gits_settings_lead_to_is_watched() {
+        let (dir, mut autorun) = project();
+        let at = |path: &str| dir.path().join(path);
+        write(
+            &at(".git/config"),
+            "[include]\n\tpath = ../shared.conf\n[core]\n\thooksPath = tools/hooks\n",
+        );
+        write(&at("shared.conf"), "[user]\n\tname = x\n");
+        assert_eq!(autorun.changes().len(), 1);
+        write(&at("shared.conf"), "[diff]\n\texternal = x\n");
+        hook(&at("tools/hooks/pre-push"));
+        let told = autorun.changes();
+        assert!(
+            told[0].text.contains("shared.conf, tools/hooks/pre-push were changed"),
+            "{told:?}"
+        );
     }
 }

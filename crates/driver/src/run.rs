@@ -13,7 +13,6 @@ use ralph_core::{
     },
     machine::{Input, LoopState, Start, Step, step},
 };
-use ralph_git::Repository;
 use ralph_state::{
     control::{ClientRole, ControlRequest, PendingRequest},
     store::journal::{Journal, JournalError},
@@ -141,11 +140,8 @@ impl Driver {
                 day,
             }))
         };
-        let git = config
-            .repository
-            .as_ref()
-            .map_or_else(Vec::new, Repository::directories);
-        let autorun = Autorun::new(open.paths.project(), git, open.paths.trust());
+        let (repository, supervisor) = (config.repository.as_ref(), config.supervisor.clone());
+        let autorun = Autorun::new(open.paths.project(), repository, open.paths.trust(), supervisor);
         let room = RunRoom::resuming(&open.paths, &open.run, config.repository.as_ref());
         let jobs = JobContext {
             run: open.run.clone(),

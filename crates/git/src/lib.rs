@@ -52,6 +52,7 @@ mod renames;
 mod restore;
 mod scan;
 mod scoped_task;
+mod settings;
 mod shared;
 mod show;
 mod stashes;
@@ -106,6 +107,7 @@ pub use overlay::{below_project, below_root, changed_since_fork, overlay, range_
 pub use own_references::OwnReferences;
 pub use remote::{RemoteError, RemoteRepository, remote_address};
 pub use restore::{CheckpointPosition, RestoreResult, SavedCheckpoint};
+pub use settings::settings_of;
 pub use shared::{REPLACEMENTS, References, changed_keys, config_file, config_text, is_moved_in_root, references};
 pub use show::{AfterCheckpoint, Commit, DiffColour, DiffDetail, IterationCheckpoints, RenderedDiff};
 pub use stashes::{Stash, StashLog};

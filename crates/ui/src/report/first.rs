@@ -270,6 +270,7 @@ fn noticed(report: &RunReport, code: &str, name: &str) -> Vec<String> {
     for value in notices
         .filter(|notice| *notice.code == *code)
         .filter_map(|notice| notice.data.get(name))
+        .flat_map(|values| values.lines())
     {
         let value = one_line(value);
         if !found.contains(&value) {

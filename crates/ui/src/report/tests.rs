@@ -494,7 +494,7 @@ fn what_to_read_first_is_ordered_by_risk_and_says_since_when() {
         ("sandbox-denied", "path", "/home/ada/.bashrc"),
         ("sandbox-hides", "place", "/home/ada/.ssh"),
         ("sandbox-hides", "place", "/home/ada/.ssh"),
-        ("autorun-changed", "path", ".git/hooks/pre-commit"),
+        ("autorun-changed", "path", ".git/hooks/pre-commit\n.envrc"),
         ("processes-ended", "commands", "git gc\nsleep 3000"),
         ("processes-ended", "commands", "git gc"),
     ] {
@@ -533,7 +533,7 @@ fn what_to_read_first_is_ordered_by_risk_and_says_since_when() {
 STOPPED: time limit reached · 5 of 6 tasks · $10.50 · 1m00s · tests: broken since iteration 5
   review first  deleted: LICENSE (iteration 4)
                 tests: test_a.py (iteration 3)
-                configuration, CI, hooks, instructions, data: .github/ci.yml (iteration 1), .git/hooks/pre-commit
+                configuration, CI, hooks, instructions, data: .github/ci.yml (iteration 1), .git/hooks/pre-commit, .envrc
                 ticked without a change: "Task" (iteration 5)
                 far more than the others: iteration 4 (+900 −0), iteration 2 ($9.00)
   refused       by the sandbox: to read /home/ada/.ssh; to write /home/ada/.bashrc
