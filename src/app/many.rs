@@ -35,7 +35,7 @@ use super::{
 pub(crate) use board::{
     BatchBegan, BoardOptions, ClosedBoard, follow_batch, output_of_batch, run_batch_detached, watch_batch,
 };
-use delivery::{delivery, forge, warn_of_keys};
+use delivery::{delivery, forge, readable_keys};
 use divided::{check_divided, sections_of};
 pub(crate) use plans::added_to_batch;
 use plans::{configuration, planned};
@@ -125,6 +125,7 @@ pub(crate) fn prepare_batch(
         true => None,
         false => delivery(place, config, wish.into, (&branches, &plans), supervisor)?,
     };
+    let readable = readable_keys(place, config, delivered.is_some(), supervisor)?;
     let lock = lock(place, supervisor)?;
     let id = new_id(place, &branches)?;
     let paths = BatchPaths::new(&place.paths, &id);
@@ -148,7 +149,7 @@ pub(crate) fn prepare_batch(
                 .to_owned(),
         );
     }
-    notes.extend(delivery.as_ref().and_then(|_| warn_of_keys(config)));
+    notes.extend(readable);
     if config.goals.enabled.is_empty() {
         notes.push("there are no goals: plans that merge without conflict are merged unverified".to_owned());
     }
@@ -228,13 +229,15 @@ pub(crate) fn site_of_batch(
 /// The site of a batch that is resumed with these settings.
 ///
 /// # Errors
-/// A [`Failure`] if the project is no longer in a repository, or if its tests cannot be guarded.
+/// A [`Failure`] if the project is no longer in a repository, if its tests cannot be guarded, or as [`readable_keys`].
 pub(crate) fn site_to_resume(
     place: &ProjectPlace,
     id: &BatchId,
     config: &Config,
+    delivers: bool,
     supervisor: &Supervisor,
 ) -> Result<Site, Failure> {
+    readable_keys(place, config, delivers, supervisor)?;
     let mut site = site_of_batch(place, id, !config.goals.enabled.is_empty(), supervisor)?;
     site.branches = confined(site.branches, place, config, &site.paths, supervisor)?;
     site.gate = merge_gate(place, config)?;

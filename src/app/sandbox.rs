@@ -303,6 +303,13 @@ impl Confiner {
         }
     }
 
+    /// The places that agents should not read and can, since they lie in places that agents write to.
+    pub(super) fn exposed(&self, manifest: Option<&Manifest>) -> Vec<PathBuf> {
+        let policy = self.policy(manifest);
+        let exposed = policy.exposed().map(|place| place.path.clone());
+        exposed.filter(|path| path.exists()).collect()
+    }
+
     /// The notices about the sandbox before a run.
     pub(super) fn notices(&self, manifest: Option<&Manifest>) -> Vec<Notice> {
         let ConfinementLevel::Landlock { abi } = self.level else {
@@ -311,11 +318,10 @@ impl Confiner {
         let policy = self.policy(manifest);
         let hidden = policy.hidden.iter().filter(|place| place.path.exists());
         let hidden = hidden.map(ListedPath::pattern).collect::<HashSet<_>>().len() as u64;
-        let exposed = policy.exposed().filter(|place| place.path.exists());
-        let exposed = exposed.map(|place| {
+        let exposed = self.exposed(manifest).into_iter().map(|place| {
             let text = format!(
                 "{} is not hidden from the agent, since it lies in a place that the agent writes to",
-                place.path.display()
+                place.display()
             );
             Notice::warning("sandbox-exposes", text)
         });

@@ -321,11 +321,7 @@ fn no_agent_and_no_goal_reaches_the_forge_with_the_users_keys() {
 { env; cat "$XDG_CONFIG_HOME/gh/hosts.yml"; gh auth token; gh api user; cat "$HOME/.git-credentials"
   printf 'protocol=https\nhost=github.com\n\n' | GIT_TERMINAL_PROMPT=0 git credential fill; } > seen.txt 2>&1
 tick; commit "Work"; over done"#;
-    if !is_installed() {
-        return;
-    }
-    // What lies in a place that an agent may write to, such as /tmp, cannot be hidden from it.
-    let shop = Shop::in_sandbox(Sandbox::outside_of_tmp(), agent);
+    let Some(shop) = Shop::new(agent) else { return };
     if !has_landlock(&shop.sandbox) {
         return;
     }
@@ -371,6 +367,37 @@ tick; commit "Work"; over done"#;
             .join("events.jsonl"),
     );
     assert!(!states.unwrap().contains(TOKEN));
+}
+
+#[test]
+fn keys_that_agents_can_read_are_told_once_and_nothing_is_delivered_beside_them() {
+    if !is_installed() {
+        return;
+    }
+    // What lies in a place that an agent may write to, such as /tmp, cannot be hidden from it.
+    let shop = Shop::in_sandbox(
+        Sandbox::in_tmp(),
+        "echo \"$plan\" > \"$plan.txt\"; tick; tick; over done",
+    );
+    if !has_landlock(&shop.sandbox) {
+        return;
+    }
+    let keys = shop.sandbox.config().join("gh").display().to_string();
+    shop.forge.add_issue(42, "Stock", "", &[]);
+    let refused = shop.take("42 --deliver pr --sandbox on").run(SOON);
+    assert_eq!(refused.code(), Some(3), "{refused:?}");
+    assert!(
+        refused.stderr.contains(&keys) && refused.stderr.contains("not hidden"),
+        "{refused:?}"
+    );
+    assert_eq!(shop.sandbox.git(["branch", "--list", "ralph/*"]), "");
+    for plan in ["api", "ui"] {
+        shop.sandbox.write(&format!("{plan}.md"), "- [ ] One\n- [ ] Two\n");
+    }
+    let plans = "many api.md ui.md --headless --adapter script --sandbox on";
+    let told = shop.ralph(plans).run(SOON);
+    assert_eq!(told.code(), Some(0), "{told:?}");
+    assert_eq!(told.stderr.matches(&keys).count(), 1, "{told:?}");
 }
 
 fn latest(shop: &Shop) -> String {

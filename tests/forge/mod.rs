@@ -39,9 +39,9 @@ struct Shop {
 }
 
 impl Shop {
-    /// Makes the project; `None` if there is no `gh`.
+    /// Makes the project where keys can be hidden from agents; `None` if there is no `gh`.
     fn new(agent: &str) -> Option<Shop> {
-        is_installed().then(|| Shop::in_sandbox(Sandbox::new(), agent))
+        is_installed().then(|| Shop::in_sandbox(Sandbox::outside_of_tmp(), agent))
     }
 
     fn in_sandbox(sandbox: Sandbox, agent: &str) -> Shop {

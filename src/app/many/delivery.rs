@@ -3,13 +3,16 @@
 use ralph_forge::{AddressError, Forge, ForgeError, ForgeRepository};
 use ralph_git::{Branches, RemoteError, RemoteRepository, remote_address};
 use ralph_plan::batch::{Delivery, DeliveryKind, Planned};
-use ralph_system::proc::Supervisor;
+use ralph_system::proc::{ConfinementLevel, Supervisor};
 
-use super::{super::ProjectPlace, plans::configuration};
+use super::{
+    super::{Confiner, ProjectPlace, agents::catalog, sandbox::sandbox_missing},
+    plans::configuration,
+};
 use ralph_many::REMOTE;
 
 use crate::{
-    config::{Config, DeliverTo, SandboxMode},
+    config::{Config, DeliverTo},
     error::{Failure, FailureKind},
 };
 
@@ -105,12 +108,47 @@ pub(super) fn delivery(
     Ok(Some((delivery, commit)))
 }
 
-/// Says that agents can read the keys of the forge, if they can.
-pub(super) fn warn_of_keys(config: &Config) -> Option<String> {
-    (config.sandbox.mode == SandboxMode::Off).then(|| {
-        "the sandbox is off, so agents can read the files with the forge's token; `sandbox.mode` \"on\" hides them"
-            .to_owned()
-    })
+/// Says which keys the agents of a batch can read; `delivers` tells whether its work leaves this machine.
+///
+/// # Errors
+/// A [`Failure`] if work is delivered, and a place that the sandbox should hide can be read: with the keys there, an agent
+/// delivers by itself what nobody has verified.
+pub(super) fn readable_keys(
+    place: &ProjectPlace,
+    config: &Config,
+    delivers: bool,
+    supervisor: &Supervisor,
+) -> Result<Option<String>, Failure> {
+    let Some(confiner) = Confiner::unless_off(place, config, &catalog(place, config), supervisor) else {
+        return Ok(delivers.then(|| {
+            "the sandbox is off, so agents can read the files with the forge's token; `sandbox.mode` \"on\" hides them"
+                .to_owned()
+        }));
+    };
+    if confiner.level() == ConfinementLevel::None {
+        return Ok(Some(sandbox_missing().text.to_string()));
+    }
+    let exposed: Vec<String> = confiner
+        .exposed(None)
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    let (are, they) = if exposed.len() == 1 {
+        ("is", "it lies")
+    } else {
+        ("are", "they lie")
+    };
+    let what = || {
+        let places = exposed.join(", ");
+        format!("{places} {are} not hidden from the agents, since {they} in a place that they write to")
+    };
+    match (exposed.is_empty(), delivers) {
+        (true, _) => Ok(None),
+        (false, false) => Ok(Some(what())),
+        (false, true) => Err(configuration(what())
+            .hint("`ralph sandbox` lists the places that agents write to; `sandbox.write` adds to them")
+            .hint("move the files out of these places, or list them in `sandbox.show` if agents may read them")),
+    }
 }
 
 impl From<AddressError> for Failure {

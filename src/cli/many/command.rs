@@ -248,7 +248,7 @@ fn resume(args: &Args, resuming: &Resuming, command_line: &[OsString], superviso
     };
     signals::survive_file_size_limit();
     let engine = app::many::engine(&place, &batch.engine)?;
-    let site = app::many::site_to_resume(&place, &id, &config, supervisor)?;
+    let site = app::many::site_to_resume(&place, &id, &config, batch.delivery.is_some(), supervisor)?;
     adopt(supervisor, &engine);
     let mut told = record_printer(starter.as_ref(), site.paths.clone());
     let end = ralph_many::resume(engine, site, changes, supervisor, &mut told)?;
