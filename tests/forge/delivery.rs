@@ -110,6 +110,16 @@ fn three_issues_become_pull_requests_that_are_mended_answered_and_merged() {
     shop.forge.merge(&orders);
     let finished = running.wait(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
+    for plan in ["issue-41", "issue-42", "issue-43"] {
+        let body = pull_of(&shop, plan).body;
+        for of_prompt in ["attempt", "semicolon", "Rename"] {
+            assert!(!body.contains(of_prompt), "{body}");
+        }
+        assert!(
+            plan != "issue-41" || body.contains("2 rounds for checks and reviews"),
+            "{body}"
+        );
+    }
     for line in [
         "3 plans, 3 at a time, pull requests to `main` of https://github.com/team/shop.git",
         "issue-41: checks of its pull request fail: build",

@@ -6,6 +6,8 @@
 //! A push and a request to the forge use the user's keys. Neither reads anything that an agent can write but the objects
 //! of the repository.
 
+use std::collections::BTreeSet;
+
 use ralph_core::{
     event::{ConfirmedBy, Usage},
     run::{GoalState, RunView},
@@ -15,9 +17,13 @@ use ralph_forge::{
     issue_reference, marker, request_body, request_title, thread_answer,
 };
 use ralph_git::{MoveResult, RemoteError, RemoteRepository, fast_forward};
-use ralph_plan::batch::{
-    Batch, BatchPlan, DeliveredWork, Delivery, DeliveryKind, FailedCheck, KeptFiles, MergeTrouble, PlanPhase,
-    PullRequest, ReviewThread, TaskResult,
+use ralph_plan::{
+    PlanKind,
+    batch::{
+        Batch, BatchPlan, DeliveredWork, Delivery, DeliveryKind, FailedCheck, KeptFiles, MergeTrouble, PlanPhase,
+        PullRequest, ReviewThread, TaskResult,
+    },
+    parse_bytes,
 };
 use ralph_system::files::{self, PLAN_CAP_BYTES};
 use ralph_text::with_causes;
@@ -366,7 +372,11 @@ fn facts(site: &Site, batch: &Batch, plan: &BatchPlan) -> RequestFacts {
     );
     effort.extend(usage_in_words(&usage));
     effort.extend(plan.proof.map(|proof| proof_word(proof).to_owned()));
+    let rounds = (plan.rounds > 0).then(|| counted(u64::from(plan.rounds), "round"));
+    effort.extend(rounds.map(|rounds| format!("{rounds} for checks and reviews")));
+    let own = own_tasks(site, plan);
     let tasks = last.into_iter().flat_map(|view| view.plan.tasks.iter());
+    let tasks = tasks.filter(|task| own.contains(&task.text));
     let report = job_state(site, &plan.name).ok().and_then(|state| {
         let run = last?.run.as_ref()?;
         ralph_review::report(&state, run, &site.supervisor).ok()
@@ -386,6 +396,14 @@ fn facts(site: &Site, batch: &Batch, plan: &BatchPlan) -> RequestFacts {
         confirmed_tests: views.iter().flat_map(confirmed_tests).collect(),
         effort: effort.join(" · "),
     }
+}
+
+/// Returns the tasks of the plan as the user has it: others are of agents, or are prompts of ralph's with the end of a log.
+fn own_tasks(site: &Site, plan: &BatchPlan) -> BTreeSet<String> {
+    let path = site.project.project().join(&plan.file);
+    let bytes = files::read_bytes(&path, PLAN_CAP_BYTES).unwrap_or_default();
+    let own = parse_bytes(PlanKind::from_path(&path), &bytes).unwrap_or_default();
+    own.tasks.into_iter().map(|task| task.text).collect()
 }
 
 /// Describes what verified the end of a run, and what did not.

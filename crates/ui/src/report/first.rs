@@ -18,6 +18,7 @@ use super::{
 
 /// Most characters of a line.
 const LINE: usize = 240;
+const TICKED: &str = "ticked without a change: ";
 /// How many times the median an iteration is to stand out, and among how many.
 const OUTLIER: f64 = 5.0;
 const ENOUGH: usize = 4;
@@ -196,7 +197,7 @@ fn review(report: &RunReport) -> Vec<String> {
         tests.map(|files| format!("tests: {files}")),
         (!tools.is_empty()).then(|| format!("configuration, CI, hooks, instructions, data: {}", tools.join(", "))),
         unnoticed(report),
-        ticked_without_work(report),
+        ticked_without_work(report, with_its_task),
         outliers(report),
     ]
     .into_iter()
@@ -216,16 +217,38 @@ fn unnoticed(report: &RunReport) -> Option<String> {
     (!places.is_empty()).then(|| format!("no test notices a bug at {}", listed(&places)))
 }
 
-fn ticked_without_work(report: &RunReport) -> Option<String> {
+/// The iterations that ticked a task and changed nothing, each as `named`.
+fn ticked_without_work(report: &RunReport, named: impl Fn(&Iteration) -> String) -> Option<String> {
     let idle = &report.files.as_ref()?.idle;
     let rows = report.iterations();
     let ticked = rows.filter(|row| row.closed > 0 && row.elsewhere.is_empty() && idle.contains(&row.number));
-    let ticked = ticked.map(|row| match &row.task {
-        Some(task) => format!("\"{}\" (iteration {})", shortened(task, 60), row.number),
-        None => format!("iteration {}", row.number),
+    let ticked: Vec<String> = ticked.map(named).collect();
+    (!ticked.is_empty()).then(|| format!("{TICKED}{}", listed(&ticked)))
+}
+
+fn numbered(row: &Iteration) -> String {
+    format!("iteration {}", row.number)
+}
+
+fn with_its_task(row: &Iteration) -> String {
+    match &row.task {
+        Some(task) => format!("\"{}\" ({})", shortened(task, 60), numbered(row)),
+        None => numbered(row),
+    }
+}
+
+/// The lines to read first that are about the work alone: nothing of the machine, the user, the prompt or of tasks, which
+/// agents and prompts add to the plan.
+pub(super) fn public_lines(report: &RunReport) -> Vec<String> {
+    let public = report.first.iter().filter(|line| line.subject.is_public());
+    let public = public.map(|line| match line.text.starts_with(TICKED) {
+        true => FirstLine {
+            text: ticked_without_work(report, numbered).unwrap_or_default(),
+            ..line.clone()
+        },
+        false => line.clone(),
     });
-    let ticked: Vec<String> = ticked.collect();
-    (!ticked.is_empty()).then(|| format!("ticked without a change: {}", listed(&ticked)))
+    public.map(|line| line.in_words()).collect()
 }
 
 /// The iterations that changed or cost far more than the others.

@@ -12,7 +12,11 @@ use ralph_words::{
     scope_in_words, short_duration,
 };
 
-use super::{ChangedFiles, EndReport, FirstLine, RunReport, check, first::first_lines, sections};
+use super::{
+    ChangedFiles, EndReport, RunReport, check,
+    first::{first_lines, public_lines},
+    sections,
+};
 
 impl RunReport {
     /// Reports a run that no process works on.
@@ -64,10 +68,9 @@ impl RunReport {
         report
     }
 
-    /// The lines to read first that are about the work alone: nothing of the machine, the user or the prompt.
+    /// The lines to read first that anybody may see.
     pub fn public_lines(&self) -> Vec<String> {
-        let public = self.first.iter().filter(|line| line.subject.is_public());
-        public.map(FirstLine::in_words).collect()
+        public_lines(self)
     }
 
     /// The latest iterations, oldest first.
