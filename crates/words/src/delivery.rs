@@ -64,7 +64,7 @@ pub(super) fn checks_in_words(failed: &[FailedCheck]) -> String {
 }
 
 pub(super) fn threads_in_words(threads: &[ReviewThread]) -> String {
-    let count = counted(threads.len() as u64, "review thread");
+    let count = counted(threads.len() as u64, "review comment");
     format!("{count} of its pull request to be answered")
 }
 
