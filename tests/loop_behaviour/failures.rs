@@ -92,7 +92,8 @@ async fn resume_now_cuts_a_wait_short() {
     });
     let running = looping.start();
     running.wait_for_record(waiting(Wait::Backoff)).await;
-    assert_eq!(running.status().await.phase, "waiting before the next try");
+    let phase = running.status().await.phase;
+    assert!(phase.starts_with("waiting before the next try: the agent"), "{phase}");
     running.command(UserCommand::RetryNow).await.unwrap();
     let finished = running.wait().await;
     assert_eq!(finished.code(), Some(0), "{finished:?}");

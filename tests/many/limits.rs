@@ -28,6 +28,31 @@ esac"#;
 }
 
 #[test]
+fn an_agent_that_fails_is_told_with_the_reason_until_it_works_again() {
+    let agent = r#"
+case $n in
+    1) failed '{"kind":"hung"}' "no output" ;;
+    2) tick; over said ;;
+    *) await go; tick; touch $plan.txt; over done ;;
+esac"#;
+    let sandbox = sandbox(agent, &["api"]);
+    let running = batch(&sandbox, &["api.md"]).start();
+    running.wait_for_line(SOON, |line| line.contains("api: stalled: no output"));
+    let waits = || {
+        let doing = status(&sandbox)["plans"][0]["doing"].as_str().map(str::to_owned);
+        doing.filter(|doing| doing.contains("next try"))
+    };
+    assert_eq!(
+        wait_until(SOON, "the wait", waits),
+        "waiting before the next try: no output"
+    );
+    running.wait_for_line(SOON, |line| line.contains("api: makes progress again"));
+    sandbox.release("go");
+    let finished = running.wait(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+}
+
+#[test]
 fn the_budget_of_a_batch_counts_what_tokens_cost_by_prices() {
     let agent = r#"
 echo '{"type":"usage","usage":{"inputTokens":1000000,"outputTokens":250000}}'

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, btree_map::Entry};
 
 use ralph_core::{
-    event::{BreakerCause, StopReason, Usage, Wait},
+    event::{Outcome, StopReason, Usage, Wait, WaitCause},
     run::{Phase, RunView},
 };
 use ralph_plan::batch::PlanName;
@@ -63,9 +63,8 @@ impl UsageMeter {
     }
 
     /// Returns the reason why the last run of a plan makes no progress; `None` if it does, or is over.
-    pub(super) fn stalled(&self, plan: &PlanName) -> Option<BreakerCause> {
-        let view = self.last_run(plan).filter(|view| !view.is_over())?;
-        view.breaker.why.clone()
+    pub(super) fn stalled(&self, plan: &PlanName) -> Option<WaitCause> {
+        stalled(self.last_run(plan)?)
     }
 
     /// Whether the last run of a plan has ended with success, or was confirmed since.
@@ -77,6 +76,21 @@ impl UsageMeter {
     fn last_run(&self, plan: &PlanName) -> Option<&RunView> {
         let mut of_plan = self.runs.iter().filter(|((of, _), _)| of == plan);
         of_plan.next_back().map(|(_, run)| &*run.view)
+    }
+}
+
+fn stalled(view: &RunView) -> Option<WaitCause> {
+    let by_breaker = view.breaker.why.clone().map(|why| WaitCause::Breaker { why });
+    let latest = view.iterations.rows.iter().rev().find_map(|row| row.outcome.as_ref());
+    match latest {
+        _ if view.is_over() => None,
+        // Limits are recorded apart.
+        Some(Outcome::Failed { problem }) if by_breaker.is_none() && !problem.kind.is_limit() => {
+            Some(WaitCause::Failure {
+                problem: problem.clone(),
+            })
+        }
+        Some(_) | None => by_breaker,
     }
 }
 
@@ -108,7 +122,7 @@ fn limits_met(view: &RunView) -> Vec<LimitMet> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ralph_core::event::{Event, Problem, ProblemKind, Settings, TimeEvent, WaitCause, WorkerEvent};
+    use ralph_core::event::{Event, Problem, ProblemKind, Settings, TimeEvent, WorkerEvent};
 
     #[test]
     fn a_wait_for_a_limit_is_one_that_was_met_and_another_wait_is_none() {

@@ -13,7 +13,7 @@ use ralph_plan::batch::{
 };
 
 use super::{
-    Tone, breaker_cause_in_words, counted,
+    Tone, counted,
     delivery::{
         checks_in_words, checks_task, delivered_count, delivered_in_words, delivered_state_in_words, delivery_in_words,
         forge_silent_in_words, threads_in_words, threads_task,
@@ -23,7 +23,7 @@ use super::{
     limit_word,
     line::EventLine,
     merge::{merge_review_in_words, review_task, tests_task},
-    proof_word, raise_option, short_duration, stop_in_words, test_trouble_in_words,
+    proof_word, raise_option, short_duration, stop_in_words, test_trouble_in_words, wait_cause_in_words,
 };
 
 /// Maximum characters of goal output in a task.
@@ -78,8 +78,7 @@ pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<EventLine> {
         BatchEvent::EngineSilent { plan, why } => (Tone::Warning, format!("{plan}: {} {why}", batch.engine)),
         BatchEvent::JobEnded { plan, end, .. } => (tone_of(end), format!("{plan}: {}", job_end_in_words(end))),
         BatchEvent::PlanStalled { plan, why: Some(why) } => {
-            let why = breaker_cause_in_words(why);
-            (Tone::Warning, format!("{plan}: stalled: {why}"))
+            (Tone::Warning, format!("{plan}: stalled: {}", wait_cause_in_words(why)))
         }
         BatchEvent::PlanStalled { plan, why: None } => (Tone::Note, format!("{plan}: makes progress again")),
         BatchEvent::MergeMade { plan, onto, with, .. } => {

@@ -5,7 +5,7 @@ use ralph_core::{
     run::{GoalState, Iteration, Phase, RunView, Tool},
 };
 
-use super::{Tone, counted, end::end_headline, role_in_words, stop_in_words, ticking};
+use super::{Tone, counted, end::end_headline, role_in_words, stop_in_words, ticking, wait_cause_in_words};
 
 /// The current phase, as a clause that stays true until the next record.
 pub fn phase_in_words(view: &RunView) -> String {
@@ -14,8 +14,8 @@ pub fn phase_in_words(view: &RunView) -> String {
             format!("iteration {iteration} waits for an answer: `ralph asks`")
         }
         phase @ Phase::Running { .. } if view.is_paused() => format!("{}, will pause after it", still(phase, view)),
-        Phase::Waiting { wait, .. } => match wait {
-            Wait::Backoff => "waiting before the next try".to_owned(),
+        Phase::Waiting { wait, why, .. } => match wait {
+            Wait::Backoff => format!("waiting before the next try: {}", wait_cause_in_words(why)),
             Wait::LimitReset => "waiting for the agent's limit to reset".to_owned(),
             Wait::CallBudget => "waiting for the next call of the hour".to_owned(),
             Wait::DayBudget => "waiting for tomorrow: today's limit is used up".to_owned(),

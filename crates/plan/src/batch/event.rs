@@ -1,6 +1,6 @@
 //! The events of a batch, as recorded in its journal: facts without sentences.
 
-use ralph_core::event::{BreakerCause, ReviewResult, Usage};
+use ralph_core::event::{ReviewResult, Usage, WaitCause};
 use ralph_core::json::ReadJson;
 use serde::{Deserialize, Serialize};
 
@@ -176,7 +176,7 @@ pub enum BatchEvent {
     /// The run of a plan reports that it makes no progress; without `why`, it makes progress again.
     PlanStalled {
         plan: PlanName,
-        why: Option<BreakerCause>,
+        why: Option<WaitCause>,
     },
     MergeStarted {
         plan: PlanName,

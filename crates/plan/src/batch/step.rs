@@ -1,6 +1,6 @@
 //! Events that follow from an input.
 
-use ralph_core::event::{BreakerCause, ReviewResult, Usage};
+use ralph_core::event::{ReviewResult, Usage, WaitCause};
 
 use super::{
     Batch, BatchChanges, BatchEnd, BatchEvent, BatchLimits, BatchPlan, BatchRecord, Delivery, JobEnd, JobNews,
@@ -46,7 +46,7 @@ pub enum BatchInput {
     /// The run of a plan makes no progress, for this reason; `None` if it makes progress.
     Stalled {
         plan: PlanName,
-        why: Option<BreakerCause>,
+        why: Option<WaitCause>,
     },
     /// Usage of all runs together. Sent repeatedly, which also lets the batch notice the time.
     Used {

@@ -6,7 +6,7 @@ mod merges;
 use std::collections::BTreeMap;
 
 use ralph_core::{
-    event::{BreakerCause, Proof, StopReason, TestCounts, Usage},
+    event::{BreakerCause, Proof, StopReason, TestCounts, Usage, WaitCause},
     testing::{Dice, rounds},
 };
 
@@ -969,7 +969,10 @@ fn a_plan_that_stalls_is_told_once_and_again_when_it_makes_progress() {
     let mut world = SimulatedBatch::start(&[("api", &[])], 1);
     world.end_task("api", added("c0"));
     let stalled = |why| BatchInput::Stalled { plan: name("api"), why };
-    let cause = || Some(BreakerCause::NoProgress { iterations: 2 });
+    let cause = || {
+        let why = BreakerCause::NoProgress { iterations: 2 };
+        Some(WaitCause::Breaker { why })
+    };
     let records = world.records.len();
     for _ in 0..2 {
         world.take(stalled(cause()));
