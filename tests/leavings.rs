@@ -148,6 +148,22 @@ fn processes_that_a_session_left_are_named_but_not_the_agents_own_helpers() {
 }
 
 #[test]
+fn a_process_that_git_leaves_after_a_commit_is_not_told() {
+    let sandbox = project(
+        "[ $n = 1 ] && for as in /usr/bin/git git-lfs; do\n\
+         bash -c \"exec -a $as sh maintenance run --auto --quiet --detach\" < /dev/null > /dev/null & done",
+    );
+    sandbox.write("maintenance", "sleep 304; echo over\n");
+    let finished = finishes(&sandbox);
+    assert_eq!(
+        told(&finished, &["ended 1 process", "git-lfs maintenance run --auto"]).len(),
+        1,
+        "{:?}",
+        warnings(&finished.records())
+    );
+}
+
+#[test]
 fn a_lock_that_a_session_left_is_removed_and_one_from_before_stays() {
     let sandbox = project(
         "[ $n = 1 ] && { : > .git/index.lock; : > .git/refs/heads/x.lock; }\n\

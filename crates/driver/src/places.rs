@@ -37,7 +37,7 @@ pub(super) fn lost_before(repository: Option<&Repository>, known: &[Checkpoint])
 pub(super) fn processes_ended(left: Vec<LeftProcess>) -> Option<(Leftover, Notice)> {
     let left = left
         .into_iter()
-        .filter(|process| !process.is_helper && !process.is_below);
+        .filter(|process| !process.is_helper && !process.is_below && !is_gits_own(&process.command));
     let (names, commands): (Vec<String>, Vec<String>) =
         left.map(|process| (process.name, one_line(&process.command))).unzip();
     if names.is_empty() {
@@ -56,6 +56,18 @@ pub(super) fn processes_ended(left: Vec<LeftProcess>) -> Option<(Leftover, Notic
     );
     let notice = Notice::warning("processes-ended", text).with("commands", commands.join("\n"));
     Some((Leftover::Processes, notice))
+}
+
+/// Whether git itself starts such a process and leaves it: a commit tidies the repository in the background.
+fn is_gits_own(command: &str) -> bool {
+    let mut words = command.split(' ');
+    let is_git = words.next().is_some_and(|program| Path::new(program).ends_with("git"));
+    is_git
+        && match words.next() {
+            Some("fsmonitor--daemon" | "credential-cache--daemon") => true,
+            Some("maintenance" | "gc") => words.any(|word| word == "--auto"),
+            Some(_) | None => false,
+        }
 }
 
 /// The locks and stashes of a repository before an iteration.
