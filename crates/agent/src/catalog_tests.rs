@@ -277,9 +277,32 @@ fn the_examples_in_the_reference_are_complete_adapters() {
 #[test]
 fn an_adapter_that_is_not_complete_says_what_is_missing_and_where() {
     let home = Home::new().with("user/mine.toml", "title = \"Mine\"\n[command]\nprogram = \"x\"\n");
-    assert_snapshot!(home.error("mine"), @"user/mine.toml:1:1: adapter `mine` is not complete: `dialect`, `command.args`, `command.prompt` are missing");
+    assert_snapshot!(home.error("mine"), @"user/mine.toml:1:1: adapter `mine` is not complete: `dialect`, `command.prompt` are missing");
     let home = Home::new().configured(json!({"mine": {"title": "x"}}));
-    assert_snapshot!(home.error("mine"), @"config.json:1:1: adapter `mine` is not complete: `dialect`, `command.program`, `command.args`, `command.prompt` are missing");
+    assert_snapshot!(home.error("mine"), @"config.json:1:1: adapter `mine` is not complete: `dialect`, `command.program`, `command.prompt` are missing");
+}
+
+#[test]
+fn a_program_without_arguments_needs_no_list_of_them() {
+    let command = "[command]\nprogram = \"x\"\n";
+    let one_way = format!("dialect = \"terminal\"\n{command}prompt = \"stdin\"\n");
+    let live = format!("{command}[live]\nprotocol = \"acp\"\n");
+    let both = format!("{one_way}[live]\nprotocol = \"acp\"\n");
+    for (file, is_live) in [(&one_way, false), (&live, true), (&both, true)] {
+        let home = Home::new().with("user/mine.toml", file);
+        let manifest = home.catalog().manifest("mine").expect("a complete adapter");
+        assert!(manifest.command.args.is_empty(), "{file}");
+        assert_eq!(
+            manifest.live.map(|live| live.args.len()),
+            is_live.then_some(0),
+            "{file}"
+        );
+    }
+    let unclear = both.replace("prompt", "args = [\"run\"]\nprompt");
+    let home = Home::new().with("user/mine.toml", &unclear);
+    assert_snapshot!(home.error("mine"), @"user/mine.toml:7:1: adapter `mine` is not complete: `live.args` is missing");
+    let server = format!("transport = \"http\"\ndialect = \"opencode-json\"\n{command}");
+    assert_snapshot!(Home::new().with("user/mine.toml", &server).error("mine"), @"user/mine.toml:1:1: adapter `mine` is not complete: `command.args` is missing");
 }
 
 #[test]
@@ -297,7 +320,7 @@ fn an_adapter_with_nothing_but_a_live_channel_is_complete() {
     assert_snapshot!(home.error("mine"), @"user/mine.toml:1:1: adapter `mine` is not complete: `command.program` is missing");
     let half = format!("[command]\nprogram = \"mine\"\nprompt = \"stdin\"\n{live}");
     let home = Home::new().with("user/mine.toml", &half);
-    assert_snapshot!(home.error("mine"), @"user/mine.toml:1:1: adapter `mine` is not complete: `dialect`, `command.args` are missing");
+    assert_snapshot!(home.error("mine"), @"user/mine.toml:1:1: adapter `mine` is not complete: `dialect` is missing");
 }
 
 #[cfg(feature = "native")]

@@ -109,14 +109,17 @@ impl AdapterReader<'_> {
 
     pub(super) fn live(&self, command: &CommandTemplate) -> Result<Option<LiveLaunch>, ManifestError> {
         let written = &self.written.live;
-        let (Some(protocol), Some(args)) = (written.protocol, &written.args) else {
+        // A program that takes no arguments on either channel.
+        let (none, takes_none) = (Vec::new(), self.written.command.args.is_none());
+        let args = written.args.as_ref().or(takes_none.then_some(&none));
+        let (Some(protocol), Some(args)) = (written.protocol, args) else {
             let half = [
-                ("live.protocol", written.args.is_some()),
-                ("live.args", written.protocol.is_some()),
+                ("live.protocol", "live.args", written.args.is_some()),
+                ("live.args", "live.protocol", written.protocol.is_some()),
             ];
-            return match half.iter().find(|(_, missing)| *missing) {
-                Some((key, _)) => Err(ManifestError::Missing {
-                    at: self.at("live"),
+            return match half.iter().find(|(_, _, is_half)| *is_half) {
+                Some((key, known, _)) => Err(ManifestError::Missing {
+                    at: self.at(known),
                     id: self.id.to_owned(),
                     keys: vec![key],
                 }),
@@ -295,7 +298,7 @@ impl AdapterReader<'_> {
             return Ok(None);
         }
         match self.written.transport {
-            Transport::Pty => self.require(&["dialect", "command.program", "command.args", "command.prompt"])?,
+            Transport::Pty => self.require(&["dialect", "command.program", "command.prompt"])?,
             Transport::Http => self.require(&["dialect", "command.program", "command.args"])?,
         }
         let dialect = self.written.dialect.unwrap_or(DialectKind::Terminal);

@@ -70,7 +70,7 @@ settings! {
     pub(crate) struct WrittenCommand {
         /// The program: a name on `PATH`, or a path.
         program("program"): Maybe<AnyText>,
-        /// Arguments, passed without a shell.
+        /// Arguments, passed without a shell; none if there is no such key.
         args("args"): Maybe<TextList>,
         /// The arguments for `{model}` in `args` if a model is set.
         model("model"): Maybe<TextList>,
@@ -97,7 +97,7 @@ settings! {
     pub(crate) struct WrittenLive {
         /// The protocol of the channel.
         protocol("protocol"): Maybe<OneOf<LiveKind>>,
-        /// Arguments that replace those of the command.
+        /// Arguments that replace those of the command; may be left out if the command has none.
         args("args"): Maybe<TextList>,
         /// How a message reaches the running turn.
         steering("steering"): OneOf<Steering> = "protocol",
