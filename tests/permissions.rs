@@ -3,7 +3,7 @@
 use ralph_core::event::{AskEvent, Decider, Event, PermissionMode};
 
 use crate::{
-    bad_input::asking::{asking, decided},
+    bad_input::asking::{CHANNEL, asking, decided},
     harness::{SOON, Sandbox, Script, running::Finished},
 };
 
@@ -232,4 +232,50 @@ works
     );
     let changed = |event: &Event| *event == Event::Ask(AskEvent::PermissionModeChanged { mode });
     assert!(records.iter().any(|record| changed(&record.event)));
+}
+
+#[test]
+fn a_run_that_began_in_auto_asks_from_its_next_session_on_and_until_it_is_auto_again() {
+    let (sandbox, _) = asking("{}", "asks date 1\nworks\n");
+    sandbox.plan(3);
+    let one_way = Script::jsonl("[ $n = 1 ] && { said ready; await go; }; work; over done");
+    sandbox.install(&one_way.live_over("claude-stream-json", CHANNEL));
+    let set = |mode: &str| sandbox.ralph(["continue", "--permission-mode", mode]).run(SOON);
+    let running = sandbox.looping([] as [&str; 0]).start();
+    running.wait_for_line(SOON, |line| line.contains("\"ready\""));
+    let tightened = set("ask");
+    let told = "permission mode `ask`: requests without a matching rule are now put to you; a session that began in mode \
+                `auto` goes on without asking, and `ralph skip` ends it\n";
+    assert_eq!(
+        (tightened.code(), tightened.stdout.as_str()),
+        (Some(0), told),
+        "{tightened:?}"
+    );
+    sandbox.release("go");
+    running.wait_for_record(SOON, |event| matches!(event, Event::Ask(AskEvent::Asked { .. })));
+    assert_eq!(set("auto").code(), Some(0));
+    let finished = running.wait(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    let records = sandbox.journal();
+    let by = Decider::Mode {
+        mode: PermissionMode::Auto,
+    };
+    // The second iteration alone asked.
+    assert_eq!(decided(&records), [(true, by)]);
+}
+
+#[test]
+fn a_run_whose_agent_cannot_ask_stays_in_auto() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::jsonl("said ready; await go; work; over done"));
+    let running = sandbox.looping([] as [&str; 0]).start();
+    running.wait_for_line(SOON, |line| line.contains("\"ready\""));
+    let refused = sandbox.ralph(["continue", "--permission-mode", "restricted"]).run(SOON);
+    assert_ne!(refused.code(), Some(0), "{refused:?}");
+    assert!(
+        refused.stderr.contains("cannot be told to ask now; `ralph stop`"),
+        "{refused:?}"
+    );
+    sandbox.release("go");
+    running.wait(SOON);
 }

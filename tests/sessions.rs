@@ -12,7 +12,7 @@ use ralph_agent::{
     catalog::{AdapterSources, Catalog},
     subprocess::SubprocessAdapter,
 };
-use ralph_core::event::{AgentSignal, CancelReason, Exit, Finding, ProblemKind, RunId};
+use ralph_core::event::{AgentSignal, CancelReason, Exit, Finding, ProblemKind, RunId, ToolKinds};
 use ralph_policy::settings::{Node, SettingOrigin};
 use ralph_system::{
     proc::Supervisor,
@@ -83,7 +83,7 @@ impl SessionProject {
             agent: None,
             resume: None,
             size: Size { cols: 80, rows: 24 },
-            asks: false,
+            asks: ToolKinds::NONE,
             one_way: false,
             env: vec![(
                 "RALPH_PLAN".to_owned(),

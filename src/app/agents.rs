@@ -354,6 +354,7 @@ impl<'a> AgentChooser<'a> {
         let of_others = withheld_from_agent(self.catalog, &manifest, self.config);
         manifest.command.env_remove.extend(of_others);
         let live = self.live(&manifest, notices)?;
+        let has_live = manifest.live.is_some();
         notices.extend(self.servers_left_out(&manifest, live));
         if manifest.live.is_some() && manifest.transport == Transport::Pty {
             let channel = if live { ChannelKind::Live } else { ChannelKind::OneWay };
@@ -371,13 +372,13 @@ impl<'a> AgentChooser<'a> {
             Transport::Pty => {
                 let is_told = manifest.command.git_identity;
                 let identity = is_told.then(|| identity(self.project, self.supervisor)).flatten();
-                let asking = self.config.permissions.policy().concerns();
                 if let Some(live) = manifest.live.as_ref().filter(|_| live) {
-                    unbypassed(&manifest.id, live, asking, self.project)?;
+                    let concerned = self.config.permissions.policy().concerns();
+                    unbypassed(&manifest.id, live, concerned, self.project)?;
                     self.answers(&manifest, live, &supervisor)?;
                 }
                 let adapter = SubprocessAdapter::new(manifest, &supervisor);
-                let adapter = adapter.committing_as(identity).asking(asking).live(live);
+                let adapter = adapter.committing_as(identity).live(live);
                 let adapter = adapter.serving(self.servers());
                 match self.config.session {
                     SessionMode::Fresh => Arc::new(adapter.keeping()),
@@ -390,7 +391,9 @@ impl<'a> AgentChooser<'a> {
             }
         };
         adapter.check(self.project)?;
+        let is_one_way = self.config.channel == Channel::OneWay && has_live;
         Ok(AvailableAgent {
+            can_ask_always: !is_one_way && adapter.can_ask_always(self.project),
             adapter,
             last_line_claims,
             account,

@@ -51,14 +51,14 @@ impl PathResolver for PathRoots {
 
 /// Returns the judge that applies `policy` to requests.
 pub(crate) fn judge(place: &ProjectPlace, mut policy: RulePolicy) -> Arc<dyn PermissionDecider> {
-    let asks = !policy.allows_all();
-    if !asks {
+    let concerns = policy.concerns();
+    if policy.allows_all() {
         // An agent that asks although no rule requires it does so because of the user's own settings for it. No mode
         // may answer that.
         policy.mode = PermissionMode::Ask;
     }
     let disk = PathRoots::for_place(place);
-    Arc::new(RunRules { policy, disk, asks })
+    Arc::new(RunRules { policy, disk, concerns })
 }
 
 /// Whether the request is for one of ralph's own tools, which only reports to the run. Agents build the tool names
@@ -92,7 +92,8 @@ pub(crate) fn decide(policy: &RulePolicy, request: &PolicyRequest, disk: &PathRo
 struct RunRules {
     policy: RulePolicy,
     disk: PathRoots,
-    asks: bool,
+    /// The kinds of tools before whose use agents ask from the beginning of the run.
+    concerns: ToolKinds,
 }
 
 impl RunRules {
@@ -123,8 +124,11 @@ pub(crate) fn answer_in_words(added: &AddedRule) -> String {
 }
 
 impl PermissionDecider for RunRules {
-    fn asks(&self) -> bool {
-        self.asks
+    fn concerns(&self, permissions: &Permissions) -> ToolKinds {
+        match permissions.mode {
+            Some(mode) if !mode.is_auto() => ToolKinds::ALL,
+            Some(_) | None => self.concerns,
+        }
     }
 
     fn rule(&self, request: &PermissionRequest, permissions: &Permissions) -> Ruling {
@@ -192,8 +196,7 @@ pub(super) fn enforceable(agent: &AvailableAgent, policy: &RulePolicy) -> Result
         unheld.map(move |rule| format!("`{}` of `permissions.{}` ({})", rule.text, list.name(), rule.origin))
     });
     let mut unenforced: Vec<String> = rules.collect();
-    let everything = capabilities.asks.plus(capabilities.dispensable) == ToolKinds::ALL;
-    if policy.mode != PermissionMode::Auto && !everything {
+    if policy.mode != PermissionMode::Auto && !capabilities.can_ask_always() {
         unenforced.insert(0, format!("the mode `{}`", mode_word(policy.mode)));
     }
     let Some(first) = unenforced.first() else {
@@ -287,7 +290,7 @@ mod tests {
         let rules = RunRules {
             policy,
             disk,
-            asks: true,
+            concerns: ToolKinds::ALL,
         };
         let given = Permissions::default();
         let decided = |tool: &str| rules.rule(&server_tool_asked(tool), &given).decision;

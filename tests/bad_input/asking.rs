@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// An agent that speaks claude's protocol by running `$HOME/asking.sh`.
-const CHANNEL: &str = "exec sh \"$HOME/asking.sh\"";
+pub const CHANNEL: &str = "exec sh \"$HOME/asking.sh\"";
 
 /// The beginning of every such script: it opens the conversation and defines shell functions.
 const BEGINS: &str = r#"

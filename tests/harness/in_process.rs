@@ -236,6 +236,7 @@ impl Looping<'_> {
         let adapter = |agent| driver::AvailableAgent {
             last_line_claims: agent_is_terminal(&agent),
             account: Some(AccountFile::new(&machine, agent.id)),
+            can_ask_always: false,
             adapter: Arc::new(InProcessAdapter {
                 agent,
                 gates: Arc::clone(&project.gates),

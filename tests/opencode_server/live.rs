@@ -16,7 +16,7 @@ use ralph_agent::{
     catalog::{AdapterSources, Catalog},
     opencode::{ServerAdapter, ServerOptions},
 };
-use ralph_core::event::{AgentSignal, Problem, RunId, SessionId};
+use ralph_core::event::{AgentSignal, Problem, RunId, SessionId, ToolKinds};
 use ralph_policy::settings::{Node, SettingOrigin};
 use ralph_system::proc::{Size, Supervisor};
 use serde_json::Value;
@@ -89,7 +89,7 @@ impl LiveAdapter {
             agent: None,
             resume: None::<SessionId>,
             size: Size { cols: 80, rows: 24 },
-            asks: false,
+            asks: ToolKinds::NONE,
             one_way: false,
             env: Vec::new(),
             scratch: self.dir.path().to_owned(),

@@ -134,6 +134,8 @@ pub enum CommandRefusal {
     CommentEmpty,
     /// The commented lines are not known.
     NoCommentedLines,
+    /// The agent cannot be told to ask before every use of a tool.
+    Unasking { adapter: Text },
     /// The agent cannot be given the model.
     Model { why: Text },
     /// The rule to add is invalid, or does not match the request.

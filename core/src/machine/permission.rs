@@ -126,11 +126,11 @@ pub(super) fn forget(decision: &mut StepDecision, rule: &str) {
     }
 }
 
-/// Sets the mode that decides requests without a matching rule. A run that started under `auto` keeps it, as its agents
-/// were not started so that they ask before everything.
+/// Sets the mode that decides requests without a matching rule. The sessions of a run that started under `auto` ask before
+/// everything only if they start after that.
 pub(super) fn set_mode(decision: &mut StepDecision, mode: PermissionMode) {
     let view = &decision.state.view;
-    if !view.settings.permission_mode.is_auto() && view.permission_mode() != mode {
+    if view.permission_mode() != mode {
         decision.push(Event::Ask(AskEvent::PermissionModeChanged { mode }));
     }
 }

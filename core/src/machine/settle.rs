@@ -522,7 +522,9 @@ fn follow_failure(decision: &mut StepDecision, now_ms: u64, problem: &Problem, r
 /// Switches to the one-way channel, as the installed version of the agent has no live channel.
 fn without_live_channel(decision: &mut StepDecision, now_ms: u64, problem: &Problem) {
     let adapter = decision.state.view.adapter.clone();
-    if decision.state.view.settings.live_only {
+    // On the one-way channel the agent would ask for nothing.
+    let asks = !decision.state.view.permission_mode().is_auto();
+    if decision.state.view.settings.live_only || asks {
         let problem = problem.clone();
         return decision.stop(StopReason::AgentFailed { adapter, problem });
     }

@@ -13,7 +13,7 @@ use std::{
 };
 
 use jiff::tz::TimeZone;
-use ralph_core::event::{ProblemKind, RunId};
+use ralph_core::event::{ProblemKind, RunId, ToolKinds};
 use ralph_system::proc::{Child, ChildEnd, Launch, OutputSink, Size, StopSpeed, Supervisor};
 use ralph_text::{KeptEscapes, PlainText, one_line};
 
@@ -54,7 +54,7 @@ pub fn answers(
         agent: None,
         resume: None,
         size: Size { cols: 80, rows: 24 },
-        asks,
+        asks: if asks { ToolKinds::ALL } else { ToolKinds::NONE },
         one_way: false,
         env: Vec::new(),
         scratch: scratch.to_owned(),

@@ -50,7 +50,7 @@ pub(super) fn launch(
         .collect();
     env.extend(request.env.iter().cloned());
     let mut args = values.args(manifest, live.map_or(&command.args, |live| &live.args));
-    if let Some(live) = live.filter(|_| request.asks) {
+    if let Some(live) = live.filter(|_| !request.asks.is_empty()) {
         args.extend(
             live.asking
                 .args
@@ -220,7 +220,7 @@ impl PlaceholderValues {
 mod tests {
     use std::path::{Path, PathBuf};
 
-    use ralph_core::event::{RunId, SessionId};
+    use ralph_core::event::{RunId, SessionId, ToolKinds};
     use ralph_policy::settings::{Node, SettingOrigin};
     use ralph_system::proc::Size;
 
@@ -247,7 +247,7 @@ mod tests {
             agent: None,
             resume: None,
             size: Size { cols: 80, rows: 24 },
-            asks: false,
+            asks: ToolKinds::NONE,
             one_way: false,
             env: vec![("RALPH_PLAN".to_owned(), "/plan.md".to_owned())],
             scratch: PathBuf::from("/scratch"),

@@ -14,7 +14,7 @@ use std::{
 
 use jiff::tz::TimeZone;
 use parking_lot::{Condvar, Mutex, MutexGuard};
-use ralph_core::event::{AgentSignal, CancelReason};
+use ralph_core::event::{AgentSignal, CancelReason, ToolKinds};
 use ralph_system::proc::{
     Activity, Child, ChildEnd, Launch, OutputSink, Size, SpawnError, StopSpeed, Supervisor, TreeSnapshot,
 };
@@ -43,7 +43,7 @@ pub(super) struct KeptLaunch {
     pub(super) launch: Launch,
     pub(super) model: Option<String>,
     pub(super) agent: Option<String>,
-    pub(super) asks: bool,
+    pub(super) asks: ToolKinds,
 }
 
 /// Starts the sessions of an adapter in the process that it keeps.

@@ -64,6 +64,10 @@ pub trait AgentAdapter: Send + Sync {
     fn takes_model(&self, _model: &str) -> Result<(), AgentError> {
         Ok(())
     }
+    /// Whether a session in `cwd` can be told to ask before every use of a tool, although earlier ones were not.
+    fn can_ask_always(&self, _cwd: &Path) -> bool {
+        false
+    }
     /// Whether sessions are given MCP servers on the live channel, or on the one-way channel if `one_way`.
     fn passes_mcp_servers(&self, _one_way: bool) -> bool {
         false
@@ -89,6 +93,13 @@ pub struct Capabilities {
     pub cost: bool,
     /// Whether usage is reported for each request during the turn, and not only at its end.
     pub usage_in_turn: bool,
+}
+
+impl Capabilities {
+    /// Whether the agent asks before every use of a tool that it cannot do without.
+    pub fn can_ask_always(&self) -> bool {
+        self.asks.plus(self.dispensable) == ToolKinds::ALL
+    }
 }
 
 /// The way in which ralph talks to an agent.
@@ -122,8 +133,8 @@ pub struct SessionRequest {
     pub agent: Option<String>,
     pub resume: Option<SessionId>,
     pub size: Size,
-    /// Whether the agent has to ask before every tool use, in a live session.
-    pub asks: bool,
+    /// The kinds of tools before whose use the agent has to ask. If there are any, the live channel is used.
+    pub asks: ToolKinds,
     /// Whether the live channel is not used, although the adapter has one.
     pub one_way: bool,
     /// `RALPH_*` variables for the agent.

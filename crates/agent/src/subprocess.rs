@@ -9,7 +9,7 @@ use std::{
     sync::Arc,
 };
 
-use ralph_core::event::{AgentSignal, CancelReason, Problem, ProblemKind, ToolKinds};
+use ralph_core::event::{AgentSignal, CancelReason, Problem, ProblemKind};
 use ralph_system::proc::{Child, Launch, Size, StopSpeed, Supervisor};
 use tokio::sync::mpsc;
 use tracing::{info, warn};
@@ -38,7 +38,6 @@ pub struct SubprocessAdapter {
     identity: Option<GitIdentity>,
     meter: Arc<TurnUsageMeter>,
     live: bool,
-    asking: ToolKinds,
     servers: McpServers,
     /// Keeps the process of a live session for the next one.
     keeper: Option<Arc<ProcessKeeper>>,
@@ -53,7 +52,6 @@ impl SubprocessAdapter {
             guard: None,
             identity: None,
             meter: Arc::default(),
-            asking: ToolKinds::NONE,
             servers: McpServers::default(),
             keeper: None,
         }
@@ -71,13 +69,6 @@ impl SubprocessAdapter {
     #[must_use]
     pub fn live(mut self, live: bool) -> Self {
         self.live = self.manifest.live.is_some() && (live || self.manifest.dialect.is_none());
-        self
-    }
-
-    /// Sets the kinds of tools before whose use the agent waits for an answer, in sessions that are to ask.
-    #[must_use]
-    pub fn asking(mut self, kinds: ToolKinds) -> Self {
-        self.asking = kinds;
         self
     }
 
@@ -125,13 +116,25 @@ impl AgentAdapter for SubprocessAdapter {
         check::find(&self.manifest, cwd).map(|_| ())
     }
 
+    fn can_ask_always(&self, cwd: &Path) -> bool {
+        self.manifest.live.as_ref().is_some_and(|live| {
+            // Sessions that are continued have to be continued on that channel.
+            let continues = self.keeper.is_none() && self.manifest.capabilities.resume;
+            live.capabilities.can_ask_always()
+                && live.is_current
+                && live.asking.bypassed_by(cwd).is_none()
+                && (live.capabilities.resume || !continues)
+        })
+    }
+
     fn passes_mcp_servers(&self, one_way: bool) -> bool {
         let live = self.manifest.live.as_ref().filter(|_| self.live && !one_way);
         !self.servers.is_empty() && self.manifest.takes_servers(live)
     }
 
     fn start(&self, request: SessionRequest, out: mpsc::Sender<AgentSignal>) -> Box<dyn Session> {
-        let live = self.manifest.live.as_ref().filter(|_| self.live && !request.one_way);
+        let is_live = self.live && !request.one_way || !request.asks.is_empty();
+        let live = self.manifest.live.as_ref().filter(|_| is_live);
         let servers = self.servers.for_run(&request.run);
         let mut launch = match invocation::launch(&self.manifest, &request, live, &servers) {
             Ok(launch) => Launch {
@@ -140,7 +143,9 @@ impl AgentAdapter for SubprocessAdapter {
             },
             Err(problem) => return UnstartedSession::report(problem, out),
         };
-        let asking = live.filter(|_| request.asks).and_then(|live| live.asking.file.as_ref());
+        let asking = live
+            .filter(|_| !request.asks.is_empty())
+            .and_then(|live| live.asking.file.as_ref());
         if let Some(text) = asking {
             let path = invocation::asking_file(&request.scratch);
             if let Err(error) = fs::write(&path, text) {
@@ -164,7 +169,7 @@ impl AgentAdapter for SubprocessAdapter {
         let conversation = match live {
             Some(live) => AgentChannel::Live {
                 kind: live.protocol,
-                opening: opening(&self.manifest, live, &request, self.asking, servers),
+                opening: opening(&self.manifest, live, &request, servers),
                 has_another: self.manifest.dialect.is_some(),
             },
             // Without a dialect the session is always live.
@@ -238,7 +243,6 @@ fn opening(
     manifest: &Manifest,
     live: &LiveLaunch,
     request: &SessionRequest,
-    asking: ToolKinds,
     servers: Vec<McpServer>,
 ) -> SessionOpening {
     let named = request
@@ -255,7 +259,7 @@ fn opening(
         resume: request.resume.clone(),
         steering: live.steering,
         without_tokens: manifest.capabilities.usage && !live.capabilities.usage,
-        asks: if request.asks { asking } else { ToolKinds::NONE },
+        asks: request.asks,
         named_calls: live.named_calls,
         stays: manifest.mcp.stays && !servers.is_empty(),
         servers,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ralph_agent::{AgentAdapter, Prices};
 use ralph_core::{
-    event::{Notice, PermissionRequest, Ruling, Settings, Worker},
+    event::{Notice, PermissionRequest, Ruling, Settings, ToolKinds, Worker},
     run::Permissions,
 };
 use ralph_gate::{guard::FileGuard, runner::Runners};
@@ -78,8 +78,8 @@ pub struct RunConfig {
 
 /// Applies the permission rules.
 pub trait PermissionDecider: Send + Sync {
-    /// Whether agents have to ask before every use of a tool.
-    fn asks(&self) -> bool;
+    /// The kinds of tools before whose use agents have to ask, in the mode that the user of the run has set.
+    fn concerns(&self, permissions: &Permissions) -> ToolKinds;
 
     /// Decides on a request, with the rules that answers have added in the run and the mode that its user has set.
     fn rule(&self, request: &PermissionRequest, permissions: &Permissions) -> Ruling;
@@ -111,6 +111,8 @@ pub struct AvailableAgent {
     pub last_line_claims: bool,
     /// The reports of its account's windows; `None` if no run follows.
     pub account: Option<AccountFile>,
+    /// Whether its sessions can be told to ask before every use of a tool.
+    pub can_ask_always: bool,
 }
 
 impl AvailableAgent {

@@ -43,7 +43,11 @@ impl Driver {
 
     /// Returns a function that tells of a file whether the rules let the agent edit it without asking.
     fn edits_permitted(&self) -> impl Fn(&std::path::Path) -> bool + Send + Sync + 'static {
-        let policy = self.agents.permission_policy.clone().filter(|policy| policy.asks());
+        let policy = self
+            .agents
+            .permission_policy
+            .clone()
+            .filter(|_| !self.concerns().is_empty());
         let permissions = self.rules_in_effect();
         move |path| {
             let Some(policy) = &policy else { return true };

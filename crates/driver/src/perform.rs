@@ -442,11 +442,7 @@ impl Driver {
             agent: settings.agent.clone().filter(|_| is_first),
             resume: self.state().internal.session.clone().filter(|_| is_work),
             size: self.agents.size,
-            asks: self
-                .agents
-                .permission_policy
-                .as_ref()
-                .is_some_and(|policy| policy.asks()),
+            asks: self.concerns(),
             one_way: self.is_one_way(),
             env: vec![
                 ("RALPH_ITERATION".to_owned(), iteration.to_string()),

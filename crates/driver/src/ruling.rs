@@ -2,11 +2,13 @@
 //!
 //! This is done here and not in the machine, since it has to resolve paths.
 
+use std::borrow::Cow;
+
 use ralph_core::{
     event::{
         Answer, Ask, AskId, BackgroundCommand, BackgroundRefusal, CommandRefusal, Decider, Decision, LimitKind,
         NewLimits, NewWorker, Offer, PermissionMode, PermissionRequest, RememberedRule, Requester, Ruling, RunId,
-        UserCommand, Worker,
+        ToolKinds, UserCommand, Worker,
     },
     limits::LimitUnit,
     machine::{Input, background_refusal},
@@ -36,9 +38,9 @@ impl Driver {
             },
             offer: Offer::default(),
         };
-        let permissions = &self.state().view.permissions;
+        let permissions = self.permissions();
         let policy = self.agents.permission_policy.as_ref();
-        let ruling = policy.map_or(asked.clone(), |policy| policy.rule(request, permissions));
+        let ruling = policy.map_or(asked.clone(), |policy| policy.rule(request, &permissions));
         // A question in words needs an answer in words, unless a rule denies it.
         let is_ruled = ruling.decision == Decision::Deny && matches!(ruling.by, Decider::Rule { .. });
         let ruling = if request.questions.is_empty() || is_ruled {
@@ -53,18 +55,40 @@ impl Driver {
         }
     }
 
+    /// The kinds of tools before whose use the agent of the next session has to ask.
+    pub(super) fn concerns(&self) -> ToolKinds {
+        let policy = self.agents.permission_policy.as_ref();
+        policy.map_or(ToolKinds::NONE, |policy| {
+            policy.concerns(&self.state().view.permissions)
+        })
+    }
+
+    /// The permissions that apply to the requests of the running session.
+    fn permissions(&self) -> Cow<'_, Permissions> {
+        let permissions = &self.state().view.permissions;
+        let is_told_to_ask = (self.agents.session.as_ref()).is_some_and(|session| session.is_told_to_ask);
+        match permissions.mode {
+            // It asks because of its user's own settings, which no mode may answer.
+            Some(PermissionMode::Auto) if !is_told_to_ask => Cow::Owned(Permissions {
+                mode: None,
+                ..permissions.clone()
+            }),
+            Some(_) | None => Cow::Borrowed(permissions),
+        }
+    }
+
     /// Applies the rules again to pending requests, after rules were added or the mode has changed.
     pub(super) fn rule_anew(&mut self) {
         let Some(policy) = self.agents.permission_policy.clone() else {
             return;
         };
-        let permissions = &self.state().view.permissions;
+        let permissions = self.permissions();
         // A request that is recorded only in part could be allowed wrongly, because of its missing part.
         let is_whole = |ask: &&Ask| !ask.cut && ask.request.questions.is_empty();
         let whole = permissions.pending.iter().filter(is_whole);
         let ruled = whole.map(|ask| Input::PermissionRuled {
             ask: ask.number,
-            ruling: policy.rule(&ask.request, permissions),
+            ruling: policy.rule(&ask.request, &permissions),
         });
         let inputs: Vec<Input> = ruled.collect();
         self.own.extend(inputs);
@@ -79,6 +103,7 @@ impl Driver {
             UserCommand::Answer { ask, answer, .. } => (ask, answer),
             UserCommand::SetLimits { limits } => return self.uncounted(limits),
             UserCommand::SetWorker { worker } => return self.unable(worker),
+            UserCommand::SetPermissionMode { mode } => return self.unasking(*mode),
             _ => return None,
         };
         let why = objection(
@@ -91,6 +116,15 @@ impl Driver {
             ask: *ask,
             why: why.into(),
         })
+    }
+
+    /// The refusal of a mode in which agents have to ask, if one of the run's cannot.
+    fn unasking(&self, mode: PermissionMode) -> Option<CommandRefusal> {
+        let began_without = self.state().view.settings.permission_mode.is_auto();
+        let mut available = self.agents.available.iter();
+        let agent = available.find(|agent| began_without && !mode.is_auto() && !agent.can_ask_always)?;
+        let adapter = agent.adapter.id().into();
+        Some(CommandRefusal::Unasking { adapter })
     }
 
     /// The refusal of another worker: the run has no such agent, it cannot be given the model, or it does not report what
@@ -162,7 +196,11 @@ impl Driver {
 
     /// Why the rules do not let an agent run `command`: its background tasks may do no more than its own shell.
     fn denial_by_rules(&self, command: &str) -> Option<BackgroundRefusal> {
-        let policy = self.agents.permission_policy.as_ref().filter(|policy| policy.asks())?;
+        let policy = self
+            .agents
+            .permission_policy
+            .as_ref()
+            .filter(|_| !self.concerns().is_empty())?;
         let request = PermissionRequest::for_shell(AskId("background".to_owned()), command);
         let ruling = policy.rule(&request, &self.state().view.permissions);
         match ruling.decision {

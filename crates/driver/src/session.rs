@@ -25,6 +25,8 @@ const IDLE_CPU_FLOOR: Duration = Duration::from_millis(50);
 
 pub(super) struct CurrentSession {
     pub(super) iteration: u32,
+    /// Whether the agent was told to ask before it uses tools.
+    pub(super) is_told_to_ask: bool,
     session: Box<dyn Session>,
     signals: mpsc::Receiver<AgentSignal>,
     pricing: SessionPricing,
@@ -51,10 +53,12 @@ impl CurrentSession {
         running_time: Duration,
     ) -> Self {
         let iteration = request.iteration;
+        let is_told_to_ask = !request.asks.is_empty();
         let (sender, signals) = mpsc::channel(SIGNALS);
         let session = adapter.start(request, sender);
         Self {
             iteration,
+            is_told_to_ask,
             session,
             signals,
             pricing,

@@ -253,7 +253,14 @@ pub(super) fn reply_to(command: &UserCommand, events: &[Event], state: &LoopStat
         UserCommand::Forget { rule } => done(format!("forgotten: {rule}")),
         UserCommand::SetLimits { limits } => done(new_limits_in_words(limits)),
         UserCommand::SetWorker { .. } => done(worker_in_words(&state.view.settings.worker())),
-        UserCommand::SetPermissionMode { mode } => done(mode_in_words(*mode)),
+        UserCommand::SetPermissionMode { mode } => {
+            let runs = state.view.phase.running_since_ms().is_some();
+            let before = match runs && state.view.settings.permission_mode.is_auto() && !mode.is_auto() {
+                true => "; a session that began in mode `auto` goes on without asking, and `ralph skip` ends it",
+                false => "",
+            };
+            done(mode_in_words(*mode) + before)
+        }
         UserCommand::SetTaskAside { task } => done(task_set_aside_in_words(&one_line(task))),
         UserCommand::TakeTaskBack { task } => done(task_taken_back_in_words(&one_line(task))),
         UserCommand::Stop { stop } => done(match stop {
@@ -286,11 +293,6 @@ fn reply_to_nothing(command: &UserCommand, state: &LoopState) -> ControlReply {
         }
         UserCommand::SetLimits { .. } => "the run has these limits already".to_owned(),
         UserCommand::SetWorker { .. } => "the run has this agent and model already".to_owned(),
-        UserCommand::SetPermissionMode { .. } if state.view.settings.permission_mode.is_auto() => {
-            "this run started in mode `auto`, so its agents do not ask for permission; \
-             `ralph stop`, then `ralph continue --permission-mode ask`"
-                .to_owned()
-        }
         UserCommand::SetPermissionMode { mode } => format!("the mode is `{}` already", mode_word(*mode)),
         UserCommand::SetTaskAside { task } if state.view.set_aside_by_user.contains(task) => {
             "the task is set aside already".to_owned()

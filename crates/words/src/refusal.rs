@@ -36,6 +36,10 @@ pub fn command_refusal_in_words(refusal: &CommandRefusal) -> String {
         CommandRefusal::AdapterMissing { adapter } => format!(
             "the run was started without adapter `{adapter}`; `ralph stop`, then `ralph continue --adapter {adapter}`"
         ),
+        CommandRefusal::Unasking { adapter } => format!(
+            "this run started in mode `auto`, and `{adapter}` cannot be told to ask now; \
+             `ralph stop`, then `ralph continue --permission-mode ask`"
+        ),
         CommandRefusal::Model { why } => why.to_string(),
         CommandRefusal::Rule { ask, why } => format!("question {ask} is still open: {why}"),
     }

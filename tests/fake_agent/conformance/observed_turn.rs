@@ -9,7 +9,7 @@ use std::{
 };
 
 use ralph_agent::{AgentAdapter, Display, SessionRequest};
-use ralph_core::event::{AgentSignal, Exit, Problem, RunId, SessionId, Usage};
+use ralph_core::event::{AgentSignal, Exit, Problem, RunId, SessionId, ToolKinds, Usage};
 use ralph_system::proc::{LeftProcesses, Size, StopSpeed, Supervisor};
 
 use super::task::{BEGUN, ConformanceTask, TASK_VAR, UNKNOWN_VAR};
@@ -151,7 +151,7 @@ pub(super) fn observe(
             agent: None,
             resume: request.resume.clone(),
             size: Size { cols: 80, rows: 24 },
-            asks: false,
+            asks: ToolKinds::NONE,
             one_way: false,
             env: environment(request),
             scratch: scratch.path().to_owned(),

@@ -101,6 +101,10 @@ impl AgentAdapter for ServerAdapter {
         }
     }
 
+    fn can_ask_always(&self, _cwd: &Path) -> bool {
+        self.capabilities().can_ask_always()
+    }
+
     fn passes_mcp_servers(&self, _one_way: bool) -> bool {
         // A server on another machine has neither the run's socket nor the programs.
         let is_near = self.options.url.as_ref().is_none_or(ServerUrl::is_local);
@@ -135,7 +139,7 @@ impl AgentAdapter for ServerAdapter {
                 run: request.run.0,
                 cwd: request.cwd,
                 env: request.env,
-                asks: request.asks,
+                asks: !request.asks.is_empty(),
                 scratch: request.scratch,
                 servers,
             },
@@ -148,7 +152,7 @@ impl AgentAdapter for ServerAdapter {
             shared: Arc::clone(&shared),
             steering,
             answers,
-            asks: request.asks,
+            asks: !request.asks.is_empty(),
         };
         // The task ends with the session: dropping the handle stops it.
         runtime.spawn(run_session(job, stopped));

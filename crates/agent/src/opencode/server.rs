@@ -56,6 +56,8 @@ pub(super) struct ManagedServer {
     pub(super) monitor: Arc<ProcessMonitor>,
     port: u16,
     credentials: Credentials,
+    /// Whether it was told that sessions ask.
+    asks: bool,
 }
 
 /// Called with the process again and again while it starts.
@@ -118,7 +120,11 @@ impl ServerProvider {
         }
         let before = self.started();
         if let Some(managed) = before.filter(|managed| managed.monitor.end().is_none()) {
-            return self.started_at(managed, spec, starting, None).await;
+            if managed.asks == spec.asks {
+                return self.started_at(managed, spec, starting, None).await;
+            }
+            // Sessions of subagents ask only if the server was told so when it started.
+            managed.child.stop(StopSpeed::Graceful);
         }
         self.start(spec, starting).await
     }
@@ -244,6 +250,7 @@ impl ServerProvider {
             monitor,
             port,
             credentials,
+            asks: spec.asks,
         }))
     }
 

@@ -133,6 +133,7 @@ fn config(world: &Arc<World>, settings: &Settings) -> RunConfig {
             adapter: Arc::new(SimulatedAgent(Arc::clone(world))),
             last_line_claims: false,
             account: None,
+            can_ask_always: false,
         }],
         workers: vec![Worker {
             adapter: ID.to_owned(),
