@@ -284,7 +284,35 @@ fn of_unread(unread: &UnreadLine, lines: &[&str]) -> PlanAdvice {
     }
 }
 
-/// Warns of boxes that explain what marks mean: a list of short texts, each with another mark.
+/// Texts that name a state, as lines of a legend do.
+const STATES: [&str; 18] = [
+    "blocked",
+    "cancelled",
+    "canceled",
+    "complete",
+    "completed",
+    "deferred",
+    "doing",
+    "done",
+    "failed",
+    "finished",
+    "in progress",
+    "in work",
+    "not started",
+    "open",
+    "pending",
+    "skipped",
+    "to do",
+    "todo",
+];
+
+/// Whether a text names nothing but a state: `In progress`, `= done`.
+fn is_state(text: &str) -> bool {
+    let text = text.trim_matches(|character: char| !character.is_alphanumeric());
+    STATES.contains(&&*text.to_lowercase())
+}
+
+/// Warns of boxes that explain what marks mean: a list of short texts, each with another mark, or of names of states.
 fn legends(tasks: &[PlanTask], lines: &[&str]) -> Vec<PlanAdvice> {
     const LEGEND_WORDS: usize = 3;
     let mark = |task: &PlanTask| match (&task.mark, task.done) {
@@ -298,7 +326,8 @@ fn legends(tasks: &[PlanTask], lines: &[&str]) -> Vec<PlanAdvice> {
         let is_short = list
             .iter()
             .all(|task| task.text.split_whitespace().count() <= LEGEND_WORDS);
-        list.len() > 2 && marks.len() == list.len() && is_short
+        let has_states = list.iter().all(|task| is_state(&task.text));
+        (list.len() > 2 && marks.len() == list.len() && is_short) || (list.len() > 1 && marks.len() > 1 && has_states)
     });
     let open = legends.flatten().filter(|task| !task.done);
     open.map(|task| {
@@ -327,14 +356,17 @@ fn marked(task: &PlanTask, source: &str) -> Option<PlanAdvice> {
     Some(warning(task, source, "", "marked", said, hint))
 }
 
-/// Whether a text is a placeholder of a template: all of it is in brackets or braces.
+/// Whether a text is a placeholder of a template: all of it is in brackets or braces, but for a word or two before
+/// double braces.
 fn is_placeholder(text: &str) -> bool {
+    let is_label = |before: &str| before.split_whitespace().count() <= 2;
+    let has_slot = (text.split_once("{{")).is_some_and(|(before, rest)| is_label(before) && rest.ends_with("}}"));
     let pairs = [('[', ']'), ('{', '}'), ('<', '>')];
     let all_in = |(open, close): (char, char)| {
         let inside = text.strip_prefix(open).and_then(|rest| rest.strip_suffix(close));
         inside.is_some_and(|inside| !inside.trim_matches([open, close]).contains([open, close]))
     };
-    pairs.into_iter().any(all_in) || !text.contains(char::is_alphanumeric)
+    has_slot || pairs.into_iter().any(all_in) || !text.contains(char::is_alphanumeric)
 }
 
 #[cfg(test)]
@@ -381,7 +413,7 @@ mod tests {
     #[test]
     fn marks_legends_and_placeholders_are_warned_of() {
         let text = "### Legend\n- [ ] Not started\n- [~] In progress\n- [x] Completed\n\n## Work\n- [ ] [Add tasks here]\n- [ ] {{task}}\n- [ ] …\n\
-                    - [x] Write the parser [done]\n- [ ] Write the printer\n";
+                    - [ ] Task 1: {{what to do}}\n- [ ] Read {{name}} in a text\n- [x] Write the parser [done]\n- [ ] Write the printer\n";
         assert_eq!(
             said(text),
             [
@@ -390,9 +422,14 @@ mod tests {
                 "3:1 marked",
                 "7:1 placeholder",
                 "8:1 placeholder",
-                "9:1 placeholder"
+                "9:1 placeholder",
+                "10:1 placeholder"
             ]
         );
+        // Two marks are enough where each line is the name of a state, and one mark is not.
+        let states =
+            "- [ ] Todo\n- [x] = done\n- [ ] Blocked\n\n- [ ] Done\n- [ ] Open\n\n- [ ] Open the file\n- [x] Done\n";
+        assert_eq!(said(states), ["1:1 legend", "3:1 legend"]);
     }
 
     #[test]
