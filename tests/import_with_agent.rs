@@ -76,17 +76,17 @@ fn what_an_agent_writes_that_is_no_plan_or_loses_a_requirement_is_refused_and_wh
     );
     let lost = "printf -- '- [ ] Sessions (R1)\\n' > PLAN.md";
     for (writes, before, code, part) in [
-        (":", &[][..], 6, "the agent did not finish the plan"),
-        ("printf '\\377\\376' > PLAN.md", &[], 6, "not UTF-8"),
-        ("echo 'All is well.' > PLAN.md", &[], 6, "no task found"),
-        ("echo '- [x] Done (R1, R2, R3)' > PLAN.md", &[], 6, "no open task"),
+        (":", &[][..], 7, "the agent did not finish the plan"),
+        ("printf '\\377\\376' > PLAN.md", &[], 7, "not UTF-8"),
+        ("echo 'All is well.' > PLAN.md", &[], 7, "no task found"),
+        ("echo '- [x] Done (R1, R2, R3)' > PLAN.md", &[], 7, "no open task"),
         (
             "head -c 9000000 /dev/zero | tr '\\0' x > PLAN.md",
             &[],
-            6,
+            7,
             "larger than",
         ),
-        (lost, &[], 6, "missing from the plan: \"Log out\", \"Dark mode\""),
+        (lost, &[], 7, "missing from the plan: \"Log out\", \"Dark mode\""),
         (
             "\"$FAKE_AGENT\" \"wait-file $HOME/never\"",
             &["--max-time", "1s"],

@@ -151,9 +151,10 @@ fn processes_that_a_session_left_are_named_but_not_the_agents_own_helpers() {
 fn a_process_that_git_leaves_after_a_commit_is_not_told() {
     let sandbox = project(
         "[ $n = 1 ] && for as in /usr/bin/git git-lfs; do\n\
-         bash -c \"exec -a $as sh maintenance run --auto --quiet --detach\" < /dev/null > /dev/null & done",
+         bash -c \"exec -a $as sh maintenance run --auto --quiet --detach\" < /dev/null > /dev/null &\n\
+         await $!; done",
     );
-    sandbox.write("maintenance", "sleep 304; echo over\n");
+    sandbox.write("maintenance", ": > \"$HOME/$$\"; sleep 304; echo over\n");
     let finished = finishes(&sandbox);
     assert_eq!(
         told(&finished, &["ended 1 process", "git-lfs maintenance run --auto"]).len(),

@@ -282,7 +282,7 @@ fn the_environment_is_ralphs_own_with_what_was_asked_for() {
 }
 
 #[test]
-fn a_program_that_must_not_see_its_run_has_no_variable_that_names_ralph() {
+fn a_program_that_must_not_see_its_run_has_no_variable_that_marks_it_as_one_of_ralphs() {
     let sandbox = ProcessSandbox::new();
     let launch = Launch {
         program: "/usr/bin/env".into(),
@@ -292,7 +292,8 @@ fn a_program_that_must_not_see_its_run_has_no_variable_that_names_ralph() {
     };
     let ended = sandbox.start(launch).end();
     assert!(ended.terminal.contains("PATH="), "{}", ended.terminal);
-    assert!(!ended.terminal.contains("RALPH"), "{}", ended.terminal);
+    assert!(!ended.terminal.contains(RUN_ID_VAR), "{}", ended.terminal);
+    assert!(!ended.terminal.contains("RALPH_CHILD_ID"), "{}", ended.terminal);
     assert!(
         !ended.terminal.contains(&sandbox.launch(&[]).run_id),
         "{}",
