@@ -384,7 +384,7 @@ fn keys_that_agents_can_read_are_told_once_and_nothing_is_delivered_beside_them(
     if !is_installed() {
         return;
     }
-    // What lies in a place that an agent may write to, such as /tmp, cannot be hidden from it.
+    // A directory in a place that an agent may write to, such as /tmp, cannot be hidden from it.
     let shop = Shop::in_sandbox(
         Sandbox::in_tmp(),
         "echo \"$plan\" > \"$plan.txt\"; tick; tick; over done",

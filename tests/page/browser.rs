@@ -312,7 +312,7 @@ impl Page {
     /// Clicks on the element with this name, as a user would: it has to be visible and not covered.
     #[track_caller]
     pub fn clicks(&self, name: &str) {
-        // What moves between the look and the click is tried again.
+        // An element that moves between the look and the click is tried again.
         for _ in 0..20 {
             if self.has_clicked(name) {
                 return;

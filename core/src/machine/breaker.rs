@@ -65,7 +65,7 @@ fn due_by_goals(state: &LoopState, outcome: &Outcome) -> Option<(BreakerState, B
         true => stage(breaker.no_progress, limits.no_progress),
         false => BreakerState::Closed,
     };
-    // Nothing new can be learned from the same work again, and no work has ever satisfied this goal.
+    // The goal would refuse the same work again, and has never let any pass.
     let repeated = match goal_since(state, &failed.name) {
         GoalSince::Always if limits.no_progress.is_some() => stage(breaker.no_progress.min(iterations - 1), Some(1)),
         _ => BreakerState::Closed,

@@ -65,7 +65,7 @@ struct WatchedFile {
 /// The content of a file that makes programs run, and the files that it leads to.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct FileRead {
-    /// Hash of that content; `None` if there is none.
+    /// The hash of that content; `None` if there is none.
     says: Option<u64>,
     /// The directory of hooks that git's settings name.
     hooks: Option<PathBuf>,

@@ -87,7 +87,7 @@ const FILES: [(RunBy, &str); 6] = [
 ];
 /// Ends of the names of files with the settings of an editor for a whole project.
 const WORKSPACES: [&str; 2] = ["code-workspace", "sublime-project"];
-/// Directories that tools fill, and that nobody opens as a project; and work trees that agents make.
+/// The names of directories that tools fill and nobody opens as a project, and of work trees that agents make.
 const FILLED: &str = "node_modules __pycache__ .venv venv .tox target worktrees";
 /// Files that an editor rewrites all the time, and that run nothing unasked.
 const REWRITTEN: &str = "workspace.xml";
@@ -113,7 +113,7 @@ pub(super) fn places_of(project: &Path) -> Vec<Place> {
         looked_at += 1;
         let entries: Vec<DirEntry> = fs::read_dir(&directory).into_iter().flatten().flatten().collect();
         let has = |name: &str| entries.iter().any(|entry| entry.file_name() == *name);
-        // git takes a directory for a repository by these.
+        // These names make a directory a repository for git.
         if has("HEAD") && has("objects") && has("refs") {
             places_of_git(&directory, &mut found);
             continue;
