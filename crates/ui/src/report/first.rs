@@ -18,7 +18,6 @@ use super::{
 
 /// Most characters of a line.
 const LINE: usize = 240;
-const TICKED: &str = "ticked without a change: ";
 /// How many times the median an iteration is to stand out, and among how many.
 const OUTLIER: f64 = 5.0;
 const ENOUGH: usize = 4;
@@ -110,13 +109,26 @@ pub enum FileRole {
 
 /// Returns what to read first of a run, the verdict before all else.
 pub(super) fn first_lines(report: &RunReport) -> Vec<FirstLine> {
+    lines(report, with_its_task)
+}
+
+/// Returns the lines to read first that are about the work alone: nothing of the machine, the user, the prompt or of tasks,
+/// which agents and prompts add to the plan.
+pub(super) fn public_lines(report: &RunReport) -> Vec<String> {
+    let lines = lines(report, numbered);
+    let public = lines.iter().filter(|line| line.subject.is_public());
+    public.map(FirstLine::in_words).collect()
+}
+
+/// Returns what to read first, with iterations that ticked a task without work as `ticked`.
+fn lines(report: &RunReport, ticked: fn(&Iteration) -> String) -> Vec<FirstLine> {
     let line = |subject| {
         move |text: String| FirstLine {
             subject,
             text: shortened(&text, LINE),
         }
     };
-    let mut review: Vec<String> = review(report);
+    let mut review: Vec<String> = review(report, ticked);
     if review.is_empty() && report.files.is_some() {
         review.push(
             "nothing stands out: no file was deleted, no older test, configuration or hook was changed, and no task was ticked \
@@ -160,7 +172,7 @@ fn verdict(report: &RunReport) -> String {
     parts.join(" · ")
 }
 
-fn review(report: &RunReport) -> Vec<String> {
+fn review(report: &RunReport, ticked: fn(&Iteration) -> String) -> Vec<String> {
     let head = report.view.head.as_ref().map(|place| head_in_words(place));
     let files = report
         .files
@@ -197,7 +209,7 @@ fn review(report: &RunReport) -> Vec<String> {
         tests.map(|files| format!("tests: {files}")),
         (!tools.is_empty()).then(|| format!("configuration, CI, hooks, instructions, data: {}", tools.join(", "))),
         unnoticed(report),
-        ticked_without_work(report, with_its_task),
+        ticked_without_work(report, ticked),
         outliers(report),
     ]
     .into_iter()
@@ -218,12 +230,12 @@ fn unnoticed(report: &RunReport) -> Option<String> {
 }
 
 /// The iterations that ticked a task and changed nothing, each as `named`.
-fn ticked_without_work(report: &RunReport, named: impl Fn(&Iteration) -> String) -> Option<String> {
+fn ticked_without_work(report: &RunReport, named: fn(&Iteration) -> String) -> Option<String> {
     let idle = &report.files.as_ref()?.idle;
     let rows = report.iterations();
     let ticked = rows.filter(|row| row.closed > 0 && row.elsewhere.is_empty() && idle.contains(&row.number));
     let ticked: Vec<String> = ticked.map(named).collect();
-    (!ticked.is_empty()).then(|| format!("{TICKED}{}", listed(&ticked)))
+    (!ticked.is_empty()).then(|| format!("ticked without a change: {}", listed(&ticked)))
 }
 
 fn numbered(row: &Iteration) -> String {
@@ -235,20 +247,6 @@ fn with_its_task(row: &Iteration) -> String {
         Some(task) => format!("\"{}\" ({})", shortened(task, 60), numbered(row)),
         None => numbered(row),
     }
-}
-
-/// The lines to read first that are about the work alone: nothing of the machine, the user, the prompt or of tasks, which
-/// agents and prompts add to the plan.
-pub(super) fn public_lines(report: &RunReport) -> Vec<String> {
-    let public = report.first.iter().filter(|line| line.subject.is_public());
-    let public = public.map(|line| match line.text.starts_with(TICKED) {
-        true => FirstLine {
-            text: ticked_without_work(report, numbered).unwrap_or_default(),
-            ..line.clone()
-        },
-        false => line.clone(),
-    });
-    public.map(|line| line.in_words()).collect()
 }
 
 /// The iterations that changed or cost far more than the others.

@@ -68,7 +68,7 @@ impl RunReport {
         report
     }
 
-    /// The lines to read first that anybody may see.
+    /// The lines to read first that are about the work alone.
     pub fn public_lines(&self) -> Vec<String> {
         public_lines(self)
     }
