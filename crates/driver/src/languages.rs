@@ -43,11 +43,7 @@ impl Driver {
 
     /// Returns a function that tells of a file whether the rules let the agent edit it without asking.
     fn edits_permitted(&self) -> impl Fn(&std::path::Path) -> bool + Send + Sync + 'static {
-        let policy = self
-            .agents
-            .permission_policy
-            .clone()
-            .filter(|_| !self.concerns().is_empty());
+        let policy = self.asked_policy().cloned();
         let permissions = self.rules_in_effect();
         move |path| {
             let Some(policy) = &policy else { return true };

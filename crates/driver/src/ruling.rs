@@ -2,7 +2,7 @@
 //!
 //! This is done here and not in the machine, since it has to resolve paths.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use ralph_core::{
     event::{
@@ -61,6 +61,12 @@ impl Driver {
         policy.map_or(ToolKinds::NONE, |policy| {
             policy.concerns(&self.state().view.permissions)
         })
+    }
+
+    /// The rules, if the agent of the next session has to ask before any tool.
+    pub(super) fn asked_policy(&self) -> Option<&Arc<dyn PermissionDecider>> {
+        let policy = self.agents.permission_policy.as_ref();
+        policy.filter(|_| !self.concerns().is_empty())
     }
 
     /// The permissions that apply to the requests of the running session.
@@ -196,11 +202,7 @@ impl Driver {
 
     /// Why the rules do not let an agent run `command`: its background tasks may do no more than its own shell.
     fn denial_by_rules(&self, command: &str) -> Option<BackgroundRefusal> {
-        let policy = self
-            .agents
-            .permission_policy
-            .as_ref()
-            .filter(|_| !self.concerns().is_empty())?;
+        let policy = self.asked_policy()?;
         let request = PermissionRequest::for_shell(AskId("background".to_owned()), command);
         let ruling = policy.rule(&request, &self.state().view.permissions);
         match ruling.decision {
