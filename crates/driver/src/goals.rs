@@ -432,11 +432,11 @@ fn goal_launch(command: &str, context: &ExecutionContext) -> Launch {
     let both = format!("exec {SHELL} -c \"$0\" 2>&1");
     launch.args.insert(1, OsString::from(both));
     launch.stdout = StdoutMode::Piped;
-    // On a pipe, Python would keep what it prints to itself until it ends; a goal that is out of time is ended.
     // Work that behaves differently while ralph looks would pass here and nowhere else.
     let own = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let own = own.filter(|name| name.starts_with("RALPH_") && launch.env.iter().all(|(given, _)| given != name));
     launch.env_remove.extend([RUN_ID_VAR.to_owned()].into_iter().chain(own));
+    // On a pipe, Python would keep what it prints to itself until it ends; a goal that is out of time is ended.
     launch.env.insert(0, ("PYTHONUNBUFFERED".to_owned(), "1".to_owned()));
     for name in TERMINAL_VARS.map(str::to_owned) {
         let is_given = launch.env.iter().any(|(given, _)| *given == name);
