@@ -219,7 +219,6 @@ fn identity(metadata: &Metadata) -> [i128; 6] {
 
 /// Whether a setting of git's may name a program. The value of an alias does if it begins with `!`.
 fn is_program(key: &str, value: &str) -> bool {
-    let key = key.to_ascii_lowercase();
     GIT_KEYS.split(' ').any(|name| key.ends_with(name))
         || key.starts_with(PAGERS)
         || value.trim_start().starts_with('!')

@@ -2,6 +2,7 @@
 
 use std::{
     collections::VecDeque,
+    ffi::OsStr,
     fs::{self, DirEntry},
     path::{Path, PathBuf},
 };
@@ -86,7 +87,7 @@ const FILES: [(RunBy, &str); 6] = [
     (RunBy::Ralph, ".ralph/config.json .ralph/prompt.md"),
 ];
 /// Ends of the names of files with the settings of an editor for a whole project.
-const WORKSPACES: [&str; 2] = ["code-workspace", "sublime-project"];
+const WORKSPACES: &str = "code-workspace sublime-project";
 /// The names of directories that tools fill and nobody opens as a project, and of work trees that agents make.
 const FILLED: &str = "node_modules __pycache__ .venv venv .tox target worktrees";
 /// Files that an editor rewrites all the time, and that run nothing unasked.
@@ -147,11 +148,8 @@ fn place_of_entry(entry: &DirEntry, queue: &mut VecDeque<PathBuf>, found: &mut V
     } else if !is_directory {
         let ends = |ends: &str| ends.split(' ').any(|end| end.ends_with(name) && path.ends_with(end));
         let known = FILES.iter().find(|(_, known)| ends(known));
-        let is_workspace = || {
-            WORKSPACES
-                .iter()
-                .any(|end| path.extension().is_some_and(|is| is == *end))
-        };
+        let end = path.extension().and_then(OsStr::to_str);
+        let is_workspace = || end.is_some_and(|end| is_among(WORKSPACES, end));
         let by = known.map(|(by, _)| *by).or(is_workspace().then_some(RunBy::Editor));
         if let Some(by) = by {
             let content = match name {

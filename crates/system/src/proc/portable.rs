@@ -161,11 +161,8 @@ pub(super) fn carriers(all: &[Process], marks: &[Vec<u8>]) -> Vec<Pid> {
         let mut words = line.split_whitespace();
         let pid = words.next()?.parse().ok().map(Pid::from_raw)?;
         words
-            .any(|word| {
-                marks
-                    .iter()
-                    .any(|mark| format!("{word}\0").as_bytes().starts_with(mark))
-            })
+            .map(|word| format!("{word}\0"))
+            .any(|variable| marks.iter().any(|mark| variable.as_bytes().starts_with(mark)))
             .then_some(pid)
     });
     carrying
