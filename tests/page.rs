@@ -218,6 +218,9 @@ fn a_phone_answers_what_an_agent_asks_pauses_steers_and_sees_the_end() {
     // Text is never rendered as markup.
     phone.sees("Pushed: <img src=x onerror=pwned=1> <U+202E>gnp");
     desk.sees("How are columns counted?");
+    phone.clicks("Wait for me");
+    phone.sees_no_longer("then the agent decides alone");
+    desk.sees_no_longer("then the agent decides alone");
     phone.clicks("in characters");
     phone.clicks("Answer");
     phone.sees_no_longer("How are columns counted?");

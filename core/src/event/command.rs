@@ -78,6 +78,11 @@ pub enum UserCommand {
         #[serde(default)]
         at: AnswerPlace,
     },
+    /// Let a question of the agent wait without a deadline.
+    WaitForAnswer {
+        /// The number of the question.
+        ask: u32,
+    },
     /// Remove a rule that answers have added.
     Forget {
         rule: String,
@@ -170,7 +175,7 @@ impl UserCommand {
             | UserCommand::SendComments { .. }
             | UserCommand::ResolveComment { .. } => "comment",
             UserCommand::SetLimits { .. } | UserCommand::SetWorker { .. } => "continue",
-            UserCommand::Answer { .. } => "answer",
+            UserCommand::Answer { .. } | UserCommand::WaitForAnswer { .. } => "answer",
             UserCommand::Forget { .. } | UserCommand::SetPermissionMode { .. } => "permissions",
         }
     }
@@ -210,6 +215,7 @@ impl UserCommand {
             | UserCommand::SendComments { .. }
             | UserCommand::ResolveComment { .. }
             | UserCommand::Answer { .. }
+            | UserCommand::WaitForAnswer { .. }
             | UserCommand::Forget { .. }
             | UserCommand::SetPermissionMode { .. }
             | UserCommand::SetLimits { .. }

@@ -147,6 +147,7 @@ fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
                 at: AnswerPlace::Screen,
             }));
         }
+        inputs.push(command(UserCommand::WaitForAnswer { ask }));
         // An answer to another question added a rule that decides this one.
         let ruling = ruling(Decision::Allow);
         inputs.push(Input::PermissionRuled { ask, ruling });

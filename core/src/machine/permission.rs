@@ -175,8 +175,7 @@ pub(super) fn overdue(decision: &mut StepDecision, now_ms: u64) {
             Unanswered::Allow => decide(decision, &case, true, &Decider::Deadline, None),
             // The question waits without a deadline, and the run stays paused after the iteration.
             Unanswered::Pause => {
-                let ask = Box::new(Ask { until_ms: None, ..ask });
-                decision.push(Event::Ask(AskEvent::Asked { ask }));
+                wait_for_answer(decision, ask.number);
                 if !decision.state.view.is_paused() {
                     decision.push(Event::Time(TimeEvent::Paused { by: PausedBy::User }));
                 }
@@ -186,6 +185,15 @@ pub(super) fn overdue(decision: &mut StepDecision, now_ms: u64) {
                 end_iteration(decision, ask.iteration);
             }
         }
+    }
+}
+
+/// Lets a pending question wait without a deadline.
+pub(super) fn wait_for_answer(decision: &mut StepDecision, number: u32) {
+    let mut pending = decision.state.view.permissions.pending.iter();
+    if let Some(ask) = pending.find(|ask| ask.number == number && ask.until_ms.is_some()) {
+        let ask = Box::new(Ask { until_ms: None, ..ask.clone() });
+        decision.push(Event::Ask(AskEvent::Asked { ask }));
     }
 }
 

@@ -362,6 +362,28 @@ fn nobody_there_the_run_waits_no_longer_than_the_deadline_and_goes_on() {
 }
 
 #[test]
+fn a_question_waits_without_a_deadline_if_the_user_says_so() {
+    let mut running = Loop::running(Unanswered::Deny);
+    running.ask("a", Decision::Ask);
+    let timer = running.armed(TimerKind::Permission).expect("a deadline");
+    running.command(UserCommand::WaitForAnswer { ask: 1 });
+    assert_eq!(running.armed(TimerKind::Permission), None);
+    // The timer was armed before, and fires.
+    running.fire(timer);
+    assert!(running.decisions().is_empty());
+    running.ask("b", Decision::Ask);
+    let timer = running.armed(TimerKind::Permission).expect("a deadline of its own");
+    running.fire(timer);
+    assert_eq!(running.decisions(), [("b", false, None, 1)]);
+    running.answer(1, allowed());
+    assert_eq!(running.decisions(), [("a", true, None, 1)]);
+    for ask in [1, 3] {
+        running.command(UserCommand::WaitForAnswer { ask });
+        assert_eq!(running.events, [], "question {ask} waits no longer");
+    }
+}
+
+#[test]
 fn each_question_has_its_own_deadline() {
     let mut running = Loop::running(Unanswered::Allow);
     running.ask("a", Decision::Ask);

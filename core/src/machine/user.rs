@@ -73,6 +73,7 @@ pub(super) fn apply_command(decision: &mut StepDecision, now_ms: u64, command: &
                 }
             }
         }
+        UserCommand::WaitForAnswer { ask } => permission::wait_for_answer(decision, *ask),
         UserCommand::Forget { rule } => permission::forget(decision, rule),
         UserCommand::SetLimits { limits } => {
             let known = &decision.state.view.settings.limits;

@@ -245,6 +245,7 @@ pub(super) fn reply_to(command: &UserCommand, events: &[Event], state: &LoopStat
             done(message + &rules)
         }
         UserCommand::Answer { ask, answer, .. } => done(answer_in_words(*ask, answer, events)),
+        UserCommand::WaitForAnswer { ask } => done(format!("question {ask} waits for you")),
         UserCommand::WriteComment { .. }
         | UserCommand::EditComment { .. }
         | UserCommand::WithdrawComment { .. }
@@ -288,6 +289,7 @@ fn reply_to_nothing(command: &UserCommand, state: &LoopState) -> ControlReply {
         | UserCommand::ResolveComment { .. } => comments::refusal(command, state),
         _ if state.view.is_over() => "the run is over; a message resumes it".to_owned(),
         UserCommand::Withdraw { id } => format!("no queued message {}", id.0),
+        UserCommand::WaitForAnswer { ask } => format!("no deadline passes for question {ask}"),
         UserCommand::Forget { rule } => {
             format!("no answer has added `{rule}`; `ralph permissions` shows the rules")
         }

@@ -1,13 +1,26 @@
-//! How a question of an agent was settled, for a user whose answer comes too late.
+//! What becomes of a question of an agent without the user: when its time is up, and when the answer comes too late.
 
 use std::path::Path;
 
 use ralph_core::{
-    event::{AnswerPlace, AskVerdict, ConfirmedBy, Decider, SteeringId},
+    event::{AnswerPlace, Ask, AskVerdict, ConfirmedBy, Decider, SteeringId, Unanswered},
     run::RunView,
 };
 
 use super::permission::{answers_in_words, asked_in_words, decider_in_words};
+
+/// Describes what happens to a waiting question when its time is up, to follow "then".
+pub fn unanswered_in_words(view: &RunView, ask: &Ask) -> &'static str {
+    let is_in_words = !ask.request.questions.is_empty();
+    match view.settings.waiting.unanswered {
+        // Nobody is denied what they want to know.
+        Unanswered::Deny | Unanswered::Allow if is_in_words => "the agent decides alone",
+        Unanswered::Deny => "it is denied",
+        Unanswered::Allow => "it is allowed",
+        Unanswered::Pause => "the run is held",
+        Unanswered::Block => "the task is set aside",
+    }
+}
 
 /// Describes how a question was settled that cannot be answered any more, and who settled it where.
 pub fn late_answer_in_words(view: &RunView, ask: u32) -> String {

@@ -66,7 +66,7 @@ pub use iteration::{
     breaker_cause_in_words, breaker_in_words, breaker_state_word, commit_in_words, iteration_commit_message,
     outcome_in_words, outcome_word, run_in_words, wait_cause_in_words, worker_in_words, worker_name,
 };
-pub use late_answer::{late_answer_in_words, place_of_decision, queued_message_in_words};
+pub use late_answer::{late_answer_in_words, place_of_decision, queued_message_in_words, unanswered_in_words};
 pub use limit::{LimitRaise, higher_limits, limit_raise, limit_use_in_words, limits_in_words, new_limits_in_words};
 pub use limit::{
     spent_in_words, sufficient_raise, task_at_limit_in_words, task_set_aside_in_words, task_taken_back_in_words,

@@ -514,6 +514,7 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
                 UserCommand::Resume | UserCommand::Skip | UserCommand::Answer { .. } | UserCommand::Forget { .. } => {
                     false
                 }
+                UserCommand::WaitForAnswer { .. } => false,
                 UserCommand::WithdrawStop | UserCommand::SetPermissionMode { .. } | UserCommand::SetLimits { .. } => {
                     false
                 }

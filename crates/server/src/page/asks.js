@@ -72,13 +72,16 @@ export function askCard(run, ask) {
   const countdown = h("span", { class: "countdown" });
   const answer = (body) => run.command(body, `asks/${ask.number}`);
   const whereto = h("p", { class: "dim" });
+  const wait = h("div", { class: "answers" },
+    run.act("Wait for me", answers(run), () => run.command({ type: "wait-for-answer", ask: ask.number })));
   const drawWhereto = whenChanged((text) => fill(whereto, sentence(text)));
   const controls = hasQuestions(ask) ? questionForm(run, ask, answer) : isPermission(ask) ? permissionForm(run, ask, answer) : wordsForm(run, answer);
   const element = h("article", { class: `card ask ${ask.isLate ? "late" : ""}`, id: `ask-${ask.number}`, tabIndex: -1 },
     h("header", {}, h("strong", {}, heading(ask)), countdown),
     hasQuestions(ask) ? null : request(ask),
     ask.isLate && whereto,
-    controls);
+    controls,
+    wait);
   element.inert = true;
   setTimeout(() => { element.inert = false; }, FIRST_MOMENTS_MS);
   const { unanswered } = run.view.settings.waiting ?? {};
@@ -88,8 +91,11 @@ export function askCard(run, ask) {
     isLate: Boolean(ask.isLate),
     tick() {
       drawWhereto(wheretoInWords(run, ask));
-      if (ask.isLate || !ask.untilMs) return;
-      const left = ask.untilMs - now();
+      const waiting = run.view.permissions.pending.find(({ number }) => number === ask.number);
+      countdown.hidden = ask.isLate || !waiting?.untilMs;
+      wait.hidden = countdown.hidden;
+      if (countdown.hidden) return;
+      const left = waiting.untilMs - now();
       countdown.textContent = left > 0 ? `${ticking(left)} left${after ? `, ${after}` : ""}` : "time is up";
       countdown.classList.toggle("soon", left < 60_000);
     },

@@ -7,7 +7,7 @@ use ralph_core::{
     run::{OpenAsk, RunView},
 };
 use ralph_text::one_line;
-use ralph_words::{scope_in_words, ticking};
+use ralph_words::{scope_in_words, ticking, unanswered_in_words};
 use ratatui::layout::{Position, Rect};
 
 use crate::tui::{
@@ -212,10 +212,17 @@ fn title(model: &Model, subject: OpenAsk<'_>, cut: &str) -> String {
     let (mut parts, others) = match subject {
         OpenAsk::Waits(ask) => {
             let left = match ask.until_ms {
-                Some(until_ms) => format!("{} left", ticking(until_ms.saturating_sub(model.now_ms))),
+                Some(until_ms) => {
+                    let left = ticking(until_ms.saturating_sub(model.now_ms));
+                    format!("{left} left, then {}", unanswered_in_words(&model.run, ask))
+                }
                 None => "waits for you".to_owned(),
             };
-            (vec![format!("{} asks", tool(ask)), left], 1)
+            let who = match ask.request.questions.is_empty() {
+                true => tool(ask),
+                false => "the agent".to_owned(),
+            };
+            (vec![format!("{who} asks"), left], 1)
         }
         OpenAsk::Missed(ask) if ask.is_about_tests() => {
             (vec!["tests were changed".to_owned(), AS_THEY_WERE.to_owned()], 0)
@@ -255,6 +262,11 @@ fn unseen(sheet: &BoxContent, top: usize, inner: Rect, pen: &mut Pen<'_>) {
 /// A key, its description, and a short form of that.
 type KeyRow = (&'static str, Cow<'static, str>, &'static str);
 
+/// Whether a deadline passes for a question.
+pub(super) fn has_deadline(subject: OpenAsk<'_>) -> bool {
+    matches!(subject, OpenAsk::Waits(ask) if ask.until_ms.is_some())
+}
+
 /// Whether the box offers to allow everything without a rule: only if the run's mode asks about such requests.
 pub(super) fn offers_all(run: &RunView, subject: OpenAsk<'_>) -> bool {
     !run.permission_mode().is_auto() && !subject.is_late()
@@ -276,6 +288,9 @@ fn keys_of(run: &RunView, subject: OpenAsk<'_>) -> Vec<KeyRow> {
             ("N", "no, and say why".into(), "say why"),
         ],
     };
+    if has_deadline(subject) {
+        keys.push(("w", "wait for me, without a deadline".into(), "wait"));
+    }
     keys.push(match (subject.is_late(), subject.is_permission()) {
         _ if subject.is_about_tests() => ("Esc", "decide later".into(), "later"),
         (false, true) => ("Esc", "decide later".into(), "later"),

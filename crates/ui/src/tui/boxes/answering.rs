@@ -15,7 +15,7 @@ use crate::tui::{
 };
 
 use super::{
-    answer_box::{extent, follow_choice, offers_all, whole_kind},
+    answer_box::{extent, follow_choice, has_deadline, offers_all, whole_kind},
     choices::{self, ChoiceEffect},
     confirm,
     message::too_long,
@@ -156,6 +156,7 @@ fn choosing(model: &mut Model, key: KeyEvent, answering: &mut AnswerBox) -> Vec<
     let is_yes_or_no = subject.is_about_tests() || matches!(subject, OpenAsk::Blocks(_));
     let has_words = !is_permission && !subject.is_about_tests();
     let offers_all = offers_all(&model.run, subject);
+    let has_deadline = has_deadline(subject);
     match choices_of(&questions, chord, answering) {
         ChoiceEffect::Nothing => {}
         ChoiceEffect::Moved => {
@@ -190,6 +191,10 @@ fn choosing(model: &mut Model, key: KeyEvent, answering: &mut AnswerBox) -> Vec<
             return answered(model, answering, Answer::Deny { message: None });
         }
         (KeyCode::Char('N'), KeyModifiers::NONE) => answering.step = AnswerStep::Denying(Editor::default()),
+        (KeyCode::Char('w'), KeyModifiers::NONE) if has_deadline => {
+            let ask = answering.ask;
+            return vec![ScreenOrder::by_user(UserCommand::WaitForAnswer { ask })];
+        }
         (KeyCode::Esc, KeyModifiers::NONE) => leave_for_later(model, answering),
         // Any other key is not an answer.
         _ => scroll(model, chord, answering),

@@ -97,6 +97,15 @@ fn what_no_rule_asks_about_is_allowed_for_the_rest_of_the_run_by_a_key_where_the
 }
 
 #[test]
+fn a_key_takes_the_deadline_of_a_question_away_and_means_nothing_without_one() {
+    let mut model = asked(vec![permission_asked(1)]);
+    let wait = ScreenOrder::by_user(UserCommand::WaitForAnswer { ask: 1 });
+    assert_eq!(press(&mut model, "w"), [wait]);
+    model.run.permissions.pending[0].until_ms = None;
+    assert_eq!(press(&mut model, "w"), []);
+}
+
+#[test]
 fn a_no_takes_a_message_of_several_lines_and_never_a_paste_for_keys() {
     let mut model = after([running(), vec![permission_asked(1)]].concat());
     show_question(&mut model);
