@@ -124,7 +124,9 @@ fn logged_run(
         "ralph started"
     );
     signals::survive_file_size_limit();
-    let prepared = prepare(place, loaded, presentation.screen.is_some(), supervisor)?;
+    // What starts a run shows it: a screen, the page or an editor.
+    let is_watched = presentation.screen.is_some() || starter.is_some();
+    let prepared = prepare(place, loaded, is_watched, supervisor)?;
     supervisor.become_subreaper();
     #[cfg(feature = "page")]
     let (url, serve) = listen::serving(&place.paths, &loaded.config).map(|(url, serve)| (url, Some(serve)))?;

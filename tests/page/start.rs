@@ -63,11 +63,26 @@ fn a_phone_starts_a_run_from_the_page_of_its_project_and_reads_why_one_is_refuse
     phone.sees("1 of 3");
     assert_content(&phone);
 
-    // Several plans are a batch; its refusal is the command line's.
-    phone.value(&format!(
+    // One task in words, with a command that proves it.
+    let project_page = format!(
         "location.hash = '#/projects/' + encodeURIComponent({})",
         json!(sandbox.project())
-    ));
+    );
+    phone.value(&project_page);
+    phone.clicks("Start a run");
+    phone.clicks("Task");
+    phone.types("Draw the window");
+    phone.clicks("Goal");
+    phone.types("test -d .git");
+    phone.value("document.querySelector('#start-adapter').value = 'script'");
+    phone.clicks("Start the task");
+    phone.sees("Done (passed)");
+    phone.clicks("Plan");
+    phone.sees("Draw the window");
+    assert_content(&phone);
+
+    // Several plans are a batch; its refusal is the command line's.
+    phone.value(&project_page);
     phone.clicks("Start a run");
     phone.clicks("ui.md");
     phone.clicks("Start a batch of 2 plans");

@@ -1,16 +1,21 @@
 //! Runs and batches that are started over HTTP.
 
+use std::fs;
+
 use nix::sys::signal::Signal;
 use ralph_core::event::{Event, RunEvent};
 use serde_json::{Value, json};
 
 use super::{BLOCKED, serving};
-use crate::harness::{
-    SOON, Sandbox, Script,
-    batches::{batch, sandbox_in},
-    http::Http,
-    running::Running,
-    wait_until,
+use crate::{
+    bad_input::asking::CHANNEL,
+    harness::{
+        SOON, Sandbox, Script,
+        batches::{batch, sandbox_in},
+        http::Http,
+        running::Running,
+        wait_until,
+    },
 };
 
 /// `ralph web` for the scripted agents of a sandbox.
@@ -108,6 +113,56 @@ fn a_run_is_started_by_its_user_alone_and_outlives_the_server_that_started_it() 
     sandbox.release("go");
     let entry = ended(&http, &run);
     assert_eq!((&entry["tasksDone"], &entry["exitCode"]), (&json!(1), &json!(0)));
+}
+
+#[test]
+fn a_run_of_one_task_that_the_page_starts_has_its_goal_and_an_agent_that_can_ask() {
+    const SESSION: &str = r#"
+while read -r line; do
+    case $line in
+    *'"initialize"'*) echo '{"type":"control_response","response":{"subtype":"success","request_id":"initialize"}}' ;;
+    *) break ;;
+    esac
+done
+[ -n "$RALPH_PLAN" ] || exit 0
+echo '{"type":"system","subtype":"init","session_id":"s","model":"m"}'
+echo work > "work-$RALPH_ITERATION.txt"; sed -i '0,/- \[ \]/s//- [x]/' "$RALPH_PLAN"; git add --all; git commit --quiet --message Work
+echo '{"type":"result","subtype":"success","is_error":false,"result":"done"}'
+"#;
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    sandbox.install(&Script::jsonl("exit 1").live_over("claude-stream-json", CHANNEL));
+    fs::write(sandbox.home().join("asking.sh"), SESSION).expect("a script");
+    let first = sandbox.looping(["--channel", "live"]).run(SOON);
+    assert_eq!(first.code(), Some(0), "{first:?}");
+    let server = web(&sandbox);
+    let served = serving(&server, &sandbox, &[]);
+    let http = Http::for_address(&served.base, &served.token);
+    let project = sandbox.project().display().to_string();
+    let wish = |plan: Option<&str>, goal: &str| {
+        let settings = json!({"adapter": "script", "goal": goal});
+        json!({"project": project, "plan": plan, "task": "Write the parser", "settings": settings})
+    };
+    for (body, said) in [
+        (wish(Some("PLAN.md"), "files=test -d .git"), "a plan or a task"),
+        (wish(None, "no command"), "NAME=COMMAND"),
+    ] {
+        let refused = http.post("/runs", &body);
+        assert!(refused.text().contains(said), "{body}: {}", refused.text());
+    }
+    let started = http.post("/runs", &wish(None, "files=test -d .git"));
+    assert_eq!(started.status, 200, "{}", started.text());
+    let run = started.json()["run"].as_str().expect("a name").to_owned();
+    // Without its live channel this agent fails.
+    let entry = ended(&http, &run);
+    assert_eq!(
+        (&entry["tasksDone"], &entry["exitCode"]),
+        (&json!(1), &json!(0)),
+        "{entry}"
+    );
+    let view = http.get(&format!("/runs/{run}/run")).json()["view"].clone();
+    assert_eq!(view["settings"]["goals"][0]["command"], "test -d .git");
+    assert_eq!(view["plan"]["tasks"][0]["text"], "Write the parser");
 }
 
 #[test]

@@ -192,7 +192,10 @@ pub(super) fn overdue(decision: &mut StepDecision, now_ms: u64) {
 pub(super) fn wait_for_answer(decision: &mut StepDecision, number: u32) {
     let mut pending = decision.state.view.permissions.pending.iter();
     if let Some(ask) = pending.find(|ask| ask.number == number && ask.until_ms.is_some()) {
-        let ask = Box::new(Ask { until_ms: None, ..ask.clone() });
+        let ask = Box::new(Ask {
+            until_ms: None,
+            ..ask.clone()
+        });
         decision.push(Event::Ask(AskEvent::Asked { ask }));
     }
 }

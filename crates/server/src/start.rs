@@ -144,6 +144,9 @@ struct StartRun {
     /// The plan, as a path in the project; without it, the one that `ralph` finds.
     #[serde(default)]
     plan: Option<String>,
+    /// One task in words, which runs alone, in place of a plan.
+    #[serde(default)]
+    task: Option<String>,
     /// The last run of the project, to continue it instead of starting one, as `ralph continue` does.
     #[serde(default)]
     continues: Option<RunId>,
@@ -160,6 +163,9 @@ pub(super) struct StartSettings {
     adapter: Option<String>,
     #[serde(default)]
     model: Option<String>,
+    /// A command that has to pass, as `NAME=COMMAND`; in addition to the configured goals.
+    #[serde(default)]
+    goal: Option<String>,
     /// Limits by the names that the answer of `GET /start` has, with values as options take them: `20`, `2h`.
     #[serde(default)]
     limits: BTreeMap<String, String>,
@@ -223,10 +229,15 @@ async fn start_run(
             }
             line.push("--headless".to_owned());
             line.extend(options(&wish.settings)?);
-            if let Some(plan) = &wish.plan {
-                line.push(format!("--plan={}", plan_in(paths.project(), plan)?));
+            match (&wish.plan, &wish.task) {
+                (Some(_), Some(_)) => return Err(unprocessable("a run has a plan or a task".to_owned())),
+                (Some(plan), None) => line.push(format!("--plan={}", plan_in(paths.project(), plan)?)),
+                (None, Some(task)) if task.contains('\0') => {
+                    return Err(unprocessable("`task` has a control character in it".to_owned()));
+                }
+                (None, Some(_) | None) => {}
             }
-            Ok((line, Vec::new()))
+            Ok((line, wish.task.into_iter().collect()))
         })
         .await?;
     Ok(Json(StartedRun { run: id }))
@@ -315,7 +326,11 @@ pub(super) fn unprocessable(why: String) -> ApiProblem {
 
 /// The options for the settings. Each is one argument with its value, so that no value is taken for an option.
 pub(super) fn options(settings: &StartSettings) -> HttpResult<Vec<String>> {
-    let named = [("adapter", &settings.adapter), ("model", &settings.model)];
+    let named = [
+        ("adapter", &settings.adapter),
+        ("model", &settings.model),
+        ("goal", &settings.goal),
+    ];
     let named = named
         .into_iter()
         .filter_map(|(name, value)| Some((name, value.as_ref()?)));

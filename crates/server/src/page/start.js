@@ -39,6 +39,8 @@ function startForm(project, { plans, limits, agents }, askForToken) {
       : { type: "number", min: isCost ? 0 : 1, step: isCost ? "any" : 1, placeholder: "as set" });
     return { setting, control, label: `Most ${name}${isCost ? " in USD" : ""}` };
   });
+  const task = h("textarea", { id: "start-task", rows: 2, placeholder: "or one task in your own words" });
+  const goal = input("goal", { type: "text", placeholder: "a command that has to pass, such as cargo test" });
   const jobs = input("jobs", { type: "number", min: 1, max: 256, placeholder: "half of the cores" });
   const field = (label, control) => h("div", { class: "field" }, h("label", { for: control.id }, label), control);
   const together = field("Plans at a time", jobs);
@@ -47,26 +49,28 @@ function startForm(project, { plans, limits, agents }, askForToken) {
   const chosen = () => boxes.filter((box) => box.input.checked).map((box) => box.path);
 
   const explain = () => {
-    const count = chosen().length;
+    const count = task.value.trim() ? 1 : chosen().length;
     together.hidden = count < 2;
-    button.textContent = count > 1 ? `Start a batch of ${count} plans` : "Start the run";
+    button.textContent = count > 1 ? `Start a batch of ${count} plans` : task.value.trim() ? "Start the task" : "Start the run";
   };
   const submit = async (event) => {
     event.preventDefault();
     const settings = {
       adapter: adapter.value || undefined, model: model.value.trim() || undefined,
+      goal: goal.value.trim() ? `goal=${goal.value.trim()}` : undefined,
       limits: Object.fromEntries(limited.map(({ setting, control }) => [setting, control.value.trim()]).filter(([, value]) => value)),
     };
-    const named = chosen();
+    const words = task.value.trim();
+    const named = words ? [] : chosen();
     problem.textContent = "";
-    if (named.length === 0) return void (problem.textContent = "Choose a plan first.");
+    if (!words && named.length === 0) return void (problem.textContent = "Choose a plan or write a task first.");
     button.disabled = true;
     try {
       if (named.length > 1) {
         const { batch } = await send("batches", { project, plans: named, jobs: Number(jobs.value) || undefined, settings });
         location.hash = `#/batches/${encodeURIComponent(batch)}`;
       } else {
-        const { run } = await send("runs", { project, plan: named[0], settings });
+        const { run } = await send("runs", { project, plan: named[0], task: words || undefined, settings });
         location.hash = `#/runs/${encodeURIComponent(run)}`;
       }
     } catch (refusal) {
@@ -77,11 +81,12 @@ function startForm(project, { plans, limits, agents }, askForToken) {
   };
 
   explain();
-  return h("form", { onsubmit: submit, onchange: explain },
+  return h("form", { onsubmit: submit, onchange: explain, oninput: explain },
     agents.untrusted && h("p", { class: "warn" }, sentence(`${agents.untrusted}: \`ralph trust\` in the project shows and trusts them, and until then no run starts.`)),
     h("fieldset", {}, h("legend", {}, "Plan", h("small", {}, "Several plans run side by side as a batch.")),
       boxes.length > 0 ? boxes.map((box) => box.element) : h("p", { class: "dim" }, sentence("This project has no plan with tasks. `ralph init` in it writes one."))),
-    h("div", { class: "fields" }, field("Agent", adapter), field("Model", model),
+    field("Task", task),
+    h("div", { class: "fields" }, field("Goal", goal), field("Agent", adapter), field("Model", model),
       limited.map(({ label, control }) => field(label, control)), together),
     problem, h("div", { class: "answers" }, button));
 }
