@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    ffi::OsStr,
     fs::{self, Metadata},
     mem,
     path::{Path, PathBuf},
@@ -14,12 +15,16 @@ use super::{Repository, UNTRACKED_CAP_BYTES, status::WorkTreeStatus, user_index:
 /// Files that are named for each reason; the rest is counted.
 const MOST_NAMED: usize = 10;
 
+/// Untracked files in one checkpoint that are rarely all work: what an installation made, and no `.gitignore` names.
+const MANY_UNTRACKED: usize = 5_000;
+
 /// The changes to make to the index, and the notices about files that are left out.
 #[derive(Default)]
 pub(super) struct IndexChanges {
     pub(super) add: Vec<PathBuf>,
     pub(super) remove: Vec<PathBuf>,
     left_out: BTreeMap<&'static str, Vec<String>>,
+    many: Option<String>,
 }
 
 /// The reason why a checkpoint does not have a file in its present state.
@@ -73,9 +78,10 @@ impl IndexChanges {
         self.left_out.entry(kind).or_default().push(sentence);
     }
 
-    /// Returns the notices about files that are left out: a sentence for each of the first ones, a count of the rest.
+    /// Returns the notices: about many untracked files, and about files that are left out, a sentence for each of the first
+    /// ones and a count of the rest.
     pub(super) fn notices(&mut self) -> Vec<String> {
-        let mut notices = Vec::new();
+        let mut notices: Vec<String> = self.many.take().into_iter().collect();
         for (kind, mut sentences) in mem::take(&mut self.left_out) {
             let more = sentences.split_off(sentences.len().min(MOST_NAMED)).len();
             notices.append(&mut sentences);
@@ -85,6 +91,41 @@ impl IndexChanges {
         }
         notices
     }
+}
+
+/// Returns a notice about many untracked files, with the directory that has nearly all of them.
+fn many_untracked(files: &[PathBuf]) -> Option<String> {
+    if files.len() < MANY_UNTRACKED {
+        return None;
+    }
+    let mut directory = PathBuf::new();
+    let mut inside: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
+    loop {
+        let mut children: BTreeMap<&OsStr, Vec<&Path>> = BTreeMap::new();
+        for path in inside {
+            let mut parts = path.iter();
+            if let Some(child) = parts.next()
+                && !parts.as_path().as_os_str().is_empty()
+            {
+                children.entry(child).or_default().push(parts.as_path());
+            }
+        }
+        match children.into_iter().max_by_key(|(_, files)| files.len()) {
+            Some((child, files_of_child)) if files_of_child.len() * 10 > files.len() * 9 => {
+                directory.push(child);
+                inside = files_of_child;
+            }
+            Some(_) | None => break,
+        }
+    }
+    let place = match directory.as_os_str().is_empty() {
+        true => String::new(),
+        false => format!(", nearly all in {}", directory.display()),
+    };
+    Some(format!(
+        "{} untracked files are part of the checkpoint{place}; `.gitignore` leaves out what is no work.",
+        files.len()
+    ))
 }
 
 impl Repository {
@@ -114,6 +155,7 @@ impl Repository {
                 work.remove.push(path);
             }
         }
+        work.many = many_untracked(&status.untracked);
         for path in status.untracked {
             match fs::symlink_metadata(self.layout.root.join(&path)) {
                 Ok(metadata) if is_large(&metadata) => work.leave_out(OmissionReason::Large, path),
@@ -154,4 +196,30 @@ fn is_storable(metadata: &Metadata) -> bool {
 
 fn is_large(metadata: &Metadata) -> bool {
     metadata.is_file() && metadata.len() > UNTRACKED_CAP_BYTES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_untracked_files_are_counted_with_the_directory_that_has_nearly_all_of_them() {
+        let installed = (0..MANY_UNTRACKED).map(|n| PathBuf::from(format!("web/node_modules/p{}/{n}.js", n % 9)));
+        let installed: Vec<PathBuf> = installed.collect();
+        let mut mixed = installed.clone();
+        mixed.push("a.txt".into());
+        let spread: Vec<PathBuf> = (0..MANY_UNTRACKED).map(|n| format!("d{}/{n}", n % 5).into()).collect();
+        let rest = "; `.gitignore` leaves out what is no work.";
+        let expected = [
+            (&installed[1..], None),
+            (&installed[..], Some(", nearly all in web/node_modules")),
+            (&mixed[..], Some(", nearly all in web/node_modules")),
+            (&spread[..], Some("")),
+        ];
+        for (files, place) in expected {
+            let count = files.len();
+            let said = place.map(|place| format!("{count} untracked files are part of the checkpoint{place}{rest}"));
+            assert_eq!(many_untracked(files), said);
+        }
+    }
 }
