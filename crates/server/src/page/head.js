@@ -36,6 +36,7 @@ export function head(run) {
   // What keeps the run from its end stands here whatever else is shown.
   const drawTrouble = whenChanged((texts) => {
     trouble.hidden = texts.length === 0;
+    bar.classList.toggle("failed", texts.length > 0);
     fill(trouble, sentence(texts.join(" · ")));
   });
 
