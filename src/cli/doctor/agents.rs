@@ -71,15 +71,20 @@ pub(super) fn findings(
         (!is_chosen(&finding.name), is_absent, finding.name.clone())
     });
     let is_any_there = findings.iter().any(|finding| finding.state != FindingState::Absent);
-    for absent in findings
-        .iter_mut()
-        .filter(|finding| finding.state == FindingState::Absent)
-    {
+    let absent = findings.iter_mut().filter(|finding| finding.state == FindingState::Absent);
+    let mut others = Vec::new();
+    for absent in absent {
         if is_any_there {
             // Install commands are for users without any agent; `ralph adapters check ID` has them, too.
             absent.todo.clear();
+            others.push(absent.name.clone());
+        } else {
+            told(absent);
         }
-        told(absent);
+    }
+    if !others.is_empty() {
+        let text = format!("not installed: {}", others.join(", "));
+        told(&DoctorFinding::new("others", FindingState::Absent, text));
     }
     let mut run = run(&chosen, config, remembered);
     if let Ok(chosen) = &chosen
