@@ -62,8 +62,8 @@ settings! {
         keys("keys"): SettingsSection<SharedKeys>,
         /// The channel to the agent. "one-way": the agent gets its prompt, and ralph reads its output. "live": messages
         /// also reach the running turn; agents without such a channel are refused. "auto" uses the live channel if
-        /// rules need it, or if a user watches on a screen and the channel offers more: messages to the turn, or text
-        /// while it is written. `ralph adapters` shows which agents have one.
+        /// rules need it, or if a user watches (on a screen, or because the page or an editor has started the run) and the
+        /// channel offers more: messages to the turn, or text while it is written. `ralph adapters` shows which agents have one.
         #[flag("--channel", "MODE", "The channel to the agent: auto, one-way or live [default: auto]")]
         channel("channel"): OneOf<Channel> = "auto",
         /// The plan, relative to the project. null uses PLAN.md, or else the existing plan of a mode: prd.json,
