@@ -165,7 +165,7 @@ pub(super) fn choices(ask: &Ask) -> Option<Value> {
         .choices
         .iter()
         .map(|choice| json!({"optionId": format!("{CHOICE}{}", choice.label), "kind": "allow_once", "name": choice.label}))
-        .chain([json!({"optionId": DENY, "kind": "reject_once", "name": "Do not answer"})])
+        .chain([json!({"optionId": DENY, "kind": "reject_once", "name": "Let it decide"})])
         .collect();
     Some(json!({
         "toolCall": {

@@ -195,7 +195,7 @@ function questionForm(run, ask, answer) {
   return h("form", { onsubmit: submit }, fields.map((field) => field.element), problem,
     h("div", { class: "answers" },
       h("button", { type: "submit", class: "primary", "data-acts": "answers" }, "Answer"),
-      run.act("Do not answer", answers(run), () => answer({ type: "deny", message: null }))));
+      run.act("Let it decide", answers(run), () => answer({ type: "deny", message: null }))));
 }
 
 function questionField(ask, question, index) {

@@ -357,8 +357,8 @@ fn question_keys(questions: &[Question]) -> Vec<KeyRow> {
         keys.push(("Enter", "answer".into(), "answer"));
     }
     keys.push(("o", "answer in words".into(), "words"));
-    keys.push(("n", "do not answer".into(), "no answer"));
-    keys.push(("N", "do not answer, and say why".into(), "say why"));
+    keys.push(("n", "let it decide".into(), "let it"));
+    keys.push(("N", "let it decide, and say why".into(), "say why"));
     keys
 }
 
