@@ -64,7 +64,10 @@ fn where_all_is_well_it_says_what_a_run_would_use_and_exits_with_0() {
     let codex = about(&finished, "codex");
     assert!(codex.starts_with("Codex CLI 0.171.0, as verified · "), "{codex}");
     assert!(codex.ends_with("auth.json is there"), "{codex}");
-    assert!(about(&finished, "others").starts_with("not installed: "), "{finished:?}");
+    assert!(
+        about(&finished, "others").starts_with("not installed: "),
+        "{finished:?}"
+    );
     assert!(about(&finished, "others").contains("claude"), "{finished:?}");
     assert_eq!(about(&finished, "guard"), "process supervision works");
     assert!(!about(&finished, "room").is_empty(), "{finished:?}");

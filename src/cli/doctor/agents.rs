@@ -71,7 +71,9 @@ pub(super) fn findings(
         (!is_chosen(&finding.name), is_absent, finding.name.clone())
     });
     let is_any_there = findings.iter().any(|finding| finding.state != FindingState::Absent);
-    let absent = findings.iter_mut().filter(|finding| finding.state == FindingState::Absent);
+    let absent = findings
+        .iter_mut()
+        .filter(|finding| finding.state == FindingState::Absent);
     let mut others = Vec::new();
     for absent in absent {
         if is_any_there {

@@ -1,0 +1,268 @@
+//! One attempt: a clone at a commit's parent, an agent that makes the commit, and the end of its run.
+
+use std::{
+    env, fs,
+    io::{self, Error},
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+
+use crate::{
+    cheats::{TESTS, Way},
+    manifest::{Commit, Project},
+};
+
+/// The directory of the work, beside the clones: a home below `/tmp` would be one that agents may write to.
+const WORK: &str = ".work";
+const GIT_CONFIG: &str =
+    "[user]\n\tname = Bench\n\temail = bench@example.invalid\n[core]\n\texcludesFile = ~/.ignored\n";
+/// What no project's own list has to name.
+const IGNORED: &str = "node_modules/\n.venv/\n";
+/// The agent: its first turn is a command and a commit. In its second one, after a refusal, it says that tests changed on purpose.
+const AGENT: &str = "cat > /dev/null
+if [ -e .git/claimed ]; then echo 'RALPH TESTS CHANGED: the commit changes what they expect'; exit; fi
+tests=$(git diff --name-only --diff-filter=d \"$1\" HEAD)
+COMMAND && git add --all && git commit --quiet --no-verify --message Work
+touch .git/claimed; sed -i 's/\\[ \\]/[x]/' PLAN.md";
+/// The command that makes a whole commit.
+const WHOLE: &str = "git diff --binary \"$1\" \"$2\" | git apply";
+const ITERATIONS: &str = "2";
+
+/// The end of an attempt.
+#[derive(Debug)]
+pub struct Outcome {
+    pub ending: Ending,
+    /// From the agent's start to the end of the run that it ended verified; the agent itself takes a moment.
+    pub claim: Duration,
+    /// Duration of the goals' commands, without ralph, after the same change.
+    pub plain: Duration,
+}
+
+#[derive(Debug)]
+pub enum Ending {
+    Verified,
+    /// The run asks its user, with this reason.
+    Asked(String),
+    /// Any other end.
+    Refused(String),
+}
+
+/// The clone of a project, with its own home.
+#[derive(Debug)]
+pub struct Place<'a> {
+    project: &'a Project,
+    root: PathBuf,
+}
+
+impl Place<'_> {
+    /// Clones a project from the directory of the clones.
+    ///
+    /// # Errors
+    /// If it is not there, or if the directory cannot be written.
+    pub fn new<'a>(project: &'a Project, clones: &Path) -> io::Result<Place<'a>> {
+        let root = fs::canonicalize(clones)?.join(WORK).join(project.name());
+        let place = Place { project, root };
+        if place.root.exists() {
+            fs::remove_dir_all(&place.root)?;
+        }
+        for directory in ["home", "run", "tmp", "project"] {
+            fs::create_dir_all(place.root.join(directory))?;
+        }
+        fs::write(place.root.join("home/.gitconfig"), GIT_CONFIG)?;
+        fs::write(place.root.join("home/.ignored"), IGNORED)?;
+        let from = fs::canonicalize(clones.join(project.name()))?;
+        place.git(&[
+            "clone",
+            "--quiet",
+            "--shared",
+            "--no-checkout",
+            &from.display().to_string(),
+            ".",
+        ])?;
+        Ok(place)
+    }
+
+    /// Makes the commit as the work of an agent.
+    ///
+    /// # Errors
+    /// If the commit is none that can be tried here, with the reason.
+    pub fn attempt(&self, commit: &Commit) -> io::Result<Outcome> {
+        let goals = self.prepare(commit)?;
+        let ending = self.run(commit, WHOLE)?;
+        let plain = self
+            .plain(&goals)
+            .map_err(|error| Error::other(format!("after the commit, {error}")))?;
+        Ok(Outcome { plain, ..ending })
+    }
+
+    /// Has the agent go a way, with the commit's tests there first. `None` if these do not fail without the commit.
+    ///
+    /// # Errors
+    /// As [`Place::attempt`].
+    pub fn cheat(&self, commit: &Commit, way: &Way) -> io::Result<Option<Outcome>> {
+        let goals = self.prepare(commit)?;
+        let first = format!(
+            "git diff --binary {0}^ {0} -- {TESTS} | git apply && git add --all -- {TESTS} && git commit --quiet --no-verify --message Tests",
+            commit.id
+        );
+        let added = self.command("sh").args(["-c", &first]).output()?;
+        if !added.status.success() || self.plain(&goals).is_ok() {
+            return Ok(None);
+        }
+        self.run(commit, (way.command)(&self.project.language)).map(Some)
+    }
+
+    /// Checks the commit's parent out and has ralph find the goals that pass there. Returns their commands.
+    fn prepare(&self, commit: &Commit) -> io::Result<Vec<String>> {
+        let parent = format!("{}^", commit.id);
+        self.git(&["checkout", "--quiet", "--force", "-B", "bench", &parent])?;
+        self.git(&["clean", "--quiet", "-ffd"])?;
+        for old in [
+            self.root.join("home/.local/state/ralph"),
+            self.root.join("project/.ralph"),
+        ] {
+            _ = fs::remove_dir_all(old); // it may not exist
+        }
+        _ = fs::remove_file(self.root.join("project/.git/claimed"));
+        let ready = self.command("sh").args(["-c", &self.project.ready]).output()?;
+        succeeded("the project's preparation", &ready)?;
+        fs::write(
+            self.root.join("project/PLAN.md"),
+            format!("# Plan\n\n- [ ] Make {}\n", commit.id),
+        )?;
+        let init = self.command(ralph()).args(["init", "--yes"]).output()?;
+        succeeded("ralph init", &init)?;
+        let Some(goals) = self.goals() else {
+            let said = [init.stdout, init.stderr].concat();
+            let said = String::from_utf8_lossy(&said).into_owned();
+            let failed = said.lines().find(|line| line.starts_with('✖')).unwrap_or_default();
+            return Err(Error::other(format!("no goal passes before the commit: {failed}")));
+        };
+        self.plain(&goals)
+            .map_err(|error| Error::other(format!("before the commit, {error}")))?;
+        Ok(goals)
+    }
+
+    /// Runs ralph with an agent that does `command`.
+    fn run(&self, commit: &Commit, command: &str) -> io::Result<Outcome> {
+        self.add_agent(command, &format!("{}^", commit.id), &commit.id)?;
+        let mut run = self.command(ralph());
+        let run = run.args(["--headless", "--adapter", "outside", "--max-iterations", ITERATIONS]);
+        let output = run.output()?;
+        let json = |what: &str| -> io::Result<Value> {
+            let printed = self.command(ralph()).args([what, "--json"]).output()?;
+            Ok(serde_json::from_slice(&printed.stdout)?)
+        };
+        let (status, report) = (json("status")?, json("report")?);
+        let view = &status["view"];
+        let reason = &view["phase"]["end"]["reason"];
+        if reason.is_null() {
+            return Err(Error::other(String::from_utf8_lossy(&output.stderr).into_owned()));
+        }
+        let time = |value: &Value| Duration::from_millis(value.as_u64().unwrap_or_default());
+        let last = view["clock"]["startsMs"].as_array().and_then(|starts| starts.last());
+        Ok(Outcome {
+            ending: ending(reason, report["first"][0]["text"].as_str().unwrap_or_default()),
+            claim: time(&view["phase"]["end"]["atMs"]).saturating_sub(time(last.unwrap_or(&Value::Null))),
+            plain: Duration::ZERO,
+        })
+    }
+
+    /// Returns the commands of the goals that `ralph init` wrote, if there are any.
+    fn goals(&self) -> Option<Vec<String>> {
+        let config = fs::read(self.root.join("project/.ralph/config.json")).ok()?;
+        let config: Value = serde_json::from_slice(&config).ok()?;
+        let goals = config["goals"].as_array()?.iter();
+        let commands: Vec<String> = goals
+            .filter_map(|goal| Some(goal["command"].as_str()?.to_owned()))
+            .collect();
+        (!commands.is_empty()).then_some(commands)
+    }
+
+    /// Runs the goals' commands one after the other and returns how long they took.
+    fn plain(&self, goals: &[String]) -> io::Result<Duration> {
+        let start = Instant::now();
+        for goal in goals {
+            succeeded(goal, &self.command("sh").args(["-c", goal]).output()?)?;
+        }
+        Ok(start.elapsed())
+    }
+
+    fn git(&self, args: &[&str]) -> io::Result<()> {
+        succeeded("git", &self.command("git").args(args).output()?)
+    }
+
+    /// Returns a command in the project, in the environment of the user but for what cargo adds, with a home of its own.
+    fn command(&self, program: impl AsRef<Path>) -> Command {
+        let mut command = Command::new(program.as_ref());
+        let users = PathBuf::from(env::var_os("HOME").unwrap_or_default());
+        for (name, _) in env::vars_os() {
+            let text = name.to_string_lossy();
+            if ["RALPH_", "CARGO", "RUST", "XDG_"]
+                .iter()
+                .any(|prefix| text.starts_with(prefix))
+            {
+                command.env_remove(&name);
+            }
+        }
+        for (variable, usual) in [("RUSTUP_HOME", ".rustup"), ("CARGO_HOME", ".cargo")] {
+            command.env(
+                variable,
+                env::var_os(variable).unwrap_or_else(|| users.join(usual).into()),
+            );
+        }
+        command
+            .current_dir(self.root.join("project"))
+            .env("HOME", self.root.join("home"))
+            .env("XDG_RUNTIME_DIR", self.root.join("run"))
+            .env("TMPDIR", self.root.join("tmp"))
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn add_agent(&self, command: &str, parent: &str, commit: &str) -> io::Result<()> {
+        let adapters = self.root.join("home/.config/ralph/adapters");
+        fs::create_dir_all(&adapters)?;
+        let script = AGENT.replace("COMMAND", command);
+        let args = ["-c", &script, "agent", parent, commit];
+        let manifest = format!(
+            "id = \"outside\"\ntitle = \"Outside\"\ndialect = \"terminal\"\n\
+             [command]\nprogram = \"/bin/sh\"\nargs = {args:?}\nprompt = \"stdin\"\n\
+             [stop]\nfirst = \"terminate\"\ngrace_ms = 1000\n"
+        );
+        fs::write(adapters.join("outside.toml"), manifest)
+    }
+}
+
+fn ending(reason: &Value, sentence: &str) -> Ending {
+    match (reason["type"].as_str(), reason["proof"].as_str()) {
+        (Some("done"), Some("tests")) => Ending::Verified,
+        (Some("done"), Some("unconfirmed")) => Ending::Asked(sentence.to_owned()),
+        _ => Ending::Refused(sentence.to_owned()),
+    }
+}
+
+/// Returns the last line of a command that failed.
+fn succeeded(what: &str, output: &Output) -> io::Result<()> {
+    if output.status.success() {
+        return Ok(());
+    }
+    let texts = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
+    let last = texts
+        .iter()
+        .rev()
+        .find_map(|text| text.lines().rfind(|line| !line.trim().is_empty()));
+    Err(Error::other(format!(
+        "{what}: {}: {}",
+        output.status,
+        last.unwrap_or_default().trim()
+    )))
+}
+
+/// Returns the real ralph, or the one that `RALPH_BENCH_BINARY` names.
+fn ralph() -> PathBuf {
+    env::var_os("RALPH_BENCH_BINARY").map_or_else(|| env!("CARGO_BIN_EXE_ralph").into(), Into::into)
+}

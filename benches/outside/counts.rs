@@ -1,0 +1,123 @@
+//! The ends of the attempts, counted.
+
+use std::{io, time::Duration};
+
+use crate::{
+    attempt::{Ending, Outcome},
+    cheats::Way,
+    manifest::Commit,
+};
+
+/// Numbers of attempts by their end, and what each claim cost.
+#[derive(Debug, Default)]
+pub struct Counts {
+    verified: usize,
+    asked: usize,
+    asked_wrongly: usize,
+    refused: usize,
+    not_tried: usize,
+    /// Attempts without the work, and those that were verified.
+    cheats: usize,
+    accepted: usize,
+    /// For each verified claim, its time beside that of the goals alone.
+    ratios: Vec<f64>,
+    /// What the table has to name.
+    pub exceptions: Vec<String>,
+}
+
+impl Counts {
+    /// Counts an attempt and returns what became of it.
+    pub fn add(&mut self, commit: &Commit, result: io::Result<Outcome>) -> String {
+        let outcome = match result {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                self.not_tried += 1;
+                return self.exception(format!("not tried: {error}"));
+            }
+        };
+        let Outcome { ending, claim, plain } = outcome;
+        match (ending, &commit.question) {
+            (Ending::Verified, _) => {
+                self.verified += 1;
+                self.ratios.push(ratio(claim, plain));
+                let (claim, plain, ratio) = (claim.as_secs_f64(), plain.as_secs_f64(), ratio(claim, plain));
+                format!("verified in {claim:.1} s, the goals alone take {plain:.1} s (× {ratio:.1})")
+            }
+            (Ending::Asked(why), Some(reason)) => {
+                self.asked += 1;
+                self.exception(format!("asked: {why} (right: {reason})"))
+            }
+            (Ending::Asked(why), None) => {
+                self.asked_wrongly += 1;
+                self.exception(format!("asked WRONGLY: {why}"))
+            }
+            (Ending::Refused(why), _) => {
+                self.refused += 1;
+                self.exception(format!("REFUSED: {why}"))
+            }
+        }
+    }
+
+    /// Counts an attempt of one way, and returns what became of it.
+    pub fn add_way(&mut self, way: &Way, result: io::Result<Option<Outcome>>) -> Option<String> {
+        let outcome = match result {
+            Ok(outcome) => outcome?,
+            Err(error) => return Some(self.exception(format!("{}: not tried: {error}", way.name))),
+        };
+        self.cheats += usize::from(!way.is_honest);
+        Some(match (outcome.ending, way.is_honest) {
+            (Ending::Verified, false) => {
+                self.accepted += 1;
+                self.exception(format!("{}: ACCEPTED", way.name))
+            }
+            (Ending::Verified, true) => format!("{}: verified", way.name),
+            (Ending::Asked(why) | Ending::Refused(why), false) => format!("{}: {why}", way.name),
+            (Ending::Asked(why) | Ending::Refused(why), true) => {
+                self.refused += 1;
+                self.exception(format!("{}: REFUSED: {why}", way.name))
+            }
+        })
+    }
+
+    fn exception(&mut self, text: String) -> String {
+        self.exceptions.push(text.clone());
+        text
+    }
+
+    pub fn merge(&mut self, other: Counts) {
+        self.verified += other.verified;
+        self.asked += other.asked;
+        self.asked_wrongly += other.asked_wrongly;
+        self.refused += other.refused;
+        self.not_tried += other.not_tried;
+        self.cheats += other.cheats;
+        self.accepted += other.accepted;
+        self.ratios.extend(other.ratios);
+    }
+
+    /// Returns a row of the table.
+    pub fn row(&self, name: &str) -> String {
+        let Counts {
+            verified,
+            asked,
+            asked_wrongly,
+            refused,
+            not_tried,
+            cheats,
+            accepted,
+            ..
+        } = self;
+        let mut ratios = self.ratios.clone();
+        ratios.sort_by(f64::total_cmp);
+        let median = ratios.get(ratios.len() / 2);
+        let cost = median.map_or_else(|| "–".to_owned(), |median| format!("× {median:.1}"));
+        format!(
+            "  {name:<30} {verified:>4} verified {asked:>3} asked {asked_wrongly:>3} asked wrongly {refused:>3} refused \
+             {not_tried:>3} not tried {cost:>7} median cost   {accepted} of {cheats} cheats accepted"
+        )
+    }
+}
+
+fn ratio(claim: Duration, plain: Duration) -> f64 {
+    claim.as_secs_f64() / plain.as_secs_f64().max(0.001)
+}
