@@ -4,12 +4,17 @@
 //! panics are caught; the screen is then rebuilt from what can still be read of the old one. That loses at most a
 //! kilobyte of output, which the recording still has.
 //!
+//! vt100 knows half of what terminals do. `sequences` cuts the output, and `translation` writes what vt100 has no word for
+//! in those that it has.
+//!
 //! Programs query their terminal (cursor position, colours) and wait for the answers, which are collected for
 //! [`Screen::take_replies`], to be typed back.
 
 mod answers;
 mod backlog;
 mod requests;
+mod sequences;
+mod translation;
 
 use std::{
     cell::Cell,
@@ -25,12 +30,11 @@ use vt100::Parser;
 use self::{
     answers::TerminalReplies,
     backlog::{HistoryView, RowHistory},
-    requests::DcsRequests,
+    sequences::SequenceReader,
+    translation::{Modes, PIECE_BYTES, Terminal, Translator},
 };
 use super::Size;
 
-/// Most bytes that one panic may lose.
-const PIECE_BYTES: usize = 1024;
 /// Output needed between two rebuilds from the old screen; before that, a rebuilt screen starts empty. Rebuilding from
 /// a long history is expensive.
 const SALVAGE_EVERY_BYTES: usize = 1 << 20;
@@ -70,7 +74,8 @@ impl Scrollback {
 pub struct Screen {
     parser: Parser<TerminalReplies>,
     characters: Characters,
-    requests: DcsRequests,
+    reader: SequenceReader,
+    modes: Modes,
     size: Size,
     scrollback: Scrollback,
     /// The rows above those that vt100 has.
@@ -78,6 +83,8 @@ pub struct Screen {
     /// The view while it shows rows of the backlog, and how many rows it is above the newest output.
     view: Option<(HistoryView, usize)>,
     rebuilds: u32,
+    /// Whether it was rebuilt, and the translation does not know it yet.
+    is_new: bool,
     /// Bytes since the last rebuild, or since the beginning.
     bytes_since: usize,
 }
@@ -90,12 +97,14 @@ impl Screen {
         Screen {
             parser: parser(size, scrollback.cell_rows(), TerminalReplies::default()),
             characters: Characters::default(),
-            requests: DcsRequests::default(),
+            reader: SequenceReader::default(),
+            modes: Modes::default(),
             size,
             scrollback,
             backlog: RowHistory::new(scrollback.text_rows()),
             view: None,
             rebuilds: 0,
+            is_new: false,
             bytes_since: SALVAGE_EVERY_BYTES,
         }
     }
@@ -110,15 +119,20 @@ impl Screen {
     }
 
     fn process_whole(&mut self, bytes: &[u8]) {
+        let (mut reader, mut modes) = (mem::take(&mut self.reader), mem::take(&mut self.modes));
+        let mut translator = Translator::new(&mut modes, self);
         let mut rest = bytes;
-        // Fed up to the end of a request, so that answers come in the order of the queries.
-        while let Some((length, answer)) = self.requests.next(rest) {
-            let (before, after) = rest.split_at(length);
-            self.feed(before);
-            self.parser.callbacks_mut().reply(&answer);
+        while let Some((part, after)) = reader.next(rest) {
+            translator.translate(part);
+            if let Some(answer) = reader.take_answer() {
+                // Answers come in the order of the queries.
+                translator.flush();
+                translator.terminal.parser.callbacks_mut().reply(&answer);
+            }
             rest = after;
         }
-        self.feed(rest);
+        translator.flush();
+        (self.reader, self.modes) = (reader, modes);
     }
 
     /// Changes the size. Rows that get narrower lose what does not fit: vt100 does not wrap them again.
@@ -129,6 +143,7 @@ impl Screen {
         }
         self.size = size;
         self.view = None;
+        self.modes.forget_margins();
         let parser = &mut self.parser;
         if quietly(|| parser.set_size(rows(size), cols(size))).is_none() {
             self.rebuild();
@@ -225,21 +240,6 @@ impl Screen {
         self.rebuilds
     }
 
-    fn feed(&mut self, bytes: &[u8]) {
-        self.bytes_since = self.bytes_since.saturating_add(bytes.len());
-        let parser = &mut self.parser;
-        let (before, was_alternate) = (parser.screen().scrollback_len(), parser.screen().alternate_screen());
-        if quietly(|| parser.process(bytes)).is_none() {
-            return self.rebuild();
-        }
-        let vt = self.parser.screen();
-        match self.scrollback {
-            Scrollback::Cells(_) => {}
-            Scrollback::Text(_) if vt.alternate_screen() => self.view = None,
-            Scrollback::Text(_) => self.follow(if was_alternate { vt.scrollback_len() } else { before }),
-        }
-    }
-
     /// Turns rows that vt100 would forget into text, and keeps the view in place. `before` rows were above the visible
     /// ones.
     fn follow(&mut self, before: usize) {
@@ -279,6 +279,7 @@ impl Screen {
 
     fn rebuild(&mut self) {
         self.rebuilds += 1;
+        self.is_new = true;
         self.view = None;
         let replies = self.parser.callbacks_mut().take_replies();
         let old = self.parser.screen();
@@ -304,6 +305,31 @@ impl Screen {
             parser.process(bytes);
             parser
         })
+    }
+}
+
+impl Terminal for Screen {
+    fn feed(&mut self, bytes: &[u8]) {
+        self.bytes_since = self.bytes_since.saturating_add(bytes.len());
+        let parser = &mut self.parser;
+        let (before, was_alternate) = (parser.screen().scrollback_len(), parser.screen().alternate_screen());
+        if quietly(|| parser.process(bytes)).is_none() {
+            return self.rebuild();
+        }
+        let vt = self.parser.screen();
+        match self.scrollback {
+            Scrollback::Cells(_) => {}
+            Scrollback::Text(_) if vt.alternate_screen() => self.view = None,
+            Scrollback::Text(_) => self.follow(if was_alternate { vt.scrollback_len() } else { before }),
+        }
+    }
+
+    fn vt(&self) -> &vt100::Screen {
+        self.parser.screen()
+    }
+
+    fn is_new(&mut self) -> bool {
+        mem::take(&mut self.is_new)
     }
 }
 
@@ -361,5 +387,7 @@ fn quietly<T>(action: impl FnOnce() -> T) -> Option<T> {
     outcome.ok()
 }
 
+#[cfg(test)]
+mod fixtures;
 #[cfg(test)]
 mod tests;

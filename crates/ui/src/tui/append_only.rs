@@ -74,7 +74,8 @@ impl AppendOnlyScanner {
             (ScanState::Escape, b']') => Some(ScanState::Osc),
             (ScanState::Escape, b'(' | b')' | b'*' | b'+') => Some(ScanState::Charset),
             (ScanState::Escape, b'\\') => Some(ScanState::Ground),
-            (ScanState::Charset, b'0'..=b'~') => Some(ScanState::Ground),
+            // A set for line drawing lasts.
+            (ScanState::Charset, b'1'..=b'~') => Some(ScanState::Ground),
             (ScanState::Csi, b' '..=b'?') if self.parameters.len() < PARAMETERS_CAP_BYTES => {
                 self.parameters.push(byte);
                 Some(ScanState::Csi)
@@ -196,6 +197,12 @@ mod tests {
             b"\x1b[3\n1m",
             b"\x1b]0;a\nb\x07",
             b"\x1b[6n",
+            b"\x1b(0",
+            b"\x1b)0",
+            b"\x1bH",
+            b"\x1bD",
+            b"\x1b[4h",
+            b"\x1b[2I",
         ] {
             assert!(!only_adds(output), "{}", output.escape_ascii());
         }
@@ -229,7 +236,7 @@ mod tests {
         }
 
         fn esc_dispatch(&mut self, intermediates: &[u8], _ignore: bool, byte: u8) {
-            self.moves |= !matches!((intermediates, byte), ([], b'\\') | ([b'('..=b'+'], _));
+            self.moves |= !matches!((intermediates, byte), ([], b'\\') | ([b'('..=b'+'], b'1'..));
         }
 
         fn hook(&mut self, _params: &Params, _intermediates: &[u8], _ignore: bool, _action: char) {
