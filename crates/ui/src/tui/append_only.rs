@@ -104,7 +104,8 @@ impl AppendOnlyScanner {
 /// The range begins after a line end, outside of any sequence, and ends before another line end.
 pub(super) fn skippable(new: &[u8], rows: u16) -> Option<Range<usize>> {
     let start = memchr(b'\n', new)? + 1;
-    let end = last_lines(new, usize::from(rows) + 2)?;
+    // One screenful scrolls in the other, whose rows get the background of their text by that.
+    let end = last_lines(new, 2 * usize::from(rows) + 2)?;
     (start < end).then_some(start..end)
 }
 
@@ -309,9 +310,9 @@ mod tests {
     }
 
     #[test]
-    fn of_many_lines_all_but_the_last_screenful_are_unseen() {
+    fn of_many_lines_all_but_the_last_two_screenfuls_are_skipped() {
         let output = "a\r\n".repeat(20);
-        assert_eq!(skippable(output.as_bytes(), 4), Some(3..43));
+        assert_eq!(skippable(output.as_bytes(), 4), Some(3..31));
         assert_eq!(skippable(output.as_bytes(), 18), None);
         assert_eq!(
             skippable(&b"a\n".repeat(20), 4),

@@ -173,7 +173,8 @@ fn text_length(bytes: &[u8]) -> usize {
 pub(super) struct Csi<'a> {
     /// The bytes that are neither parameters nor the last one.
     pub(super) marks: (&'a [u8], &'a [u8]),
-    parameters: &'a [u8],
+    /// The parameters as they were written.
+    pub(super) text: &'a [u8],
     pub(super) last: u8,
 }
 
@@ -186,7 +187,7 @@ impl<'a> Csi<'a> {
         let (parameters, after) = body.split_at(count(body, |byte| (b'0'..=b';').contains(byte)));
         (count(after, |byte| (b' '..=b'/').contains(byte)) == after.len()).then_some(Self {
             marks: (before, after),
-            parameters,
+            text: parameters,
             last,
         })
     }
@@ -199,7 +200,7 @@ impl<'a> Csi<'a> {
                 number.saturating_mul(10).saturating_add(u16::from(digit - b'0'))
             })
         };
-        self.parameters.split(|byte| *byte == b';').map(number)
+        self.text.split(|byte| *byte == b';').map(number)
     }
 
     /// Returns a parameter; those that are absent or 0 are 1.

@@ -3,7 +3,7 @@
 //! vt100 has the cells and the cursor. What it has no state for is in [`Modes`]. A function that depends on the cursor is
 //! written only after all output before it has been fed.
 
-use std::{collections::BTreeSet, mem};
+use std::{collections::BTreeSet, ops::RangeInclusive};
 
 use unicode_width::UnicodeWidthChar;
 
@@ -13,7 +13,11 @@ use super::sequences::{Csi, Part};
 pub(super) const PIECE_BYTES: usize = 1024;
 
 /// The characters from `_` to `~` in the set for line drawing.
-const LINE_DRAWING: &str = " ◆▒␉␌␍␊°±␤␋┘┐┌└┼⎺⎻─⎼⎽├┤┴┬│≤≥π≠£·";
+#[rustfmt::skip]
+const LINE_DRAWING: [char; 32] = [
+    ' ', '◆', '▒', '␉', '␌', '␍', '␊', '°', '±', '␤', '␋', '┘', '┐', '┌', '└', '┼',
+    '⎺', '⎻', '─', '⎼', '⎽', '├', '┤', '┴', '┬', '│', '≤', '≥', 'π', '≠', '£', '·',
+];
 
 /// The state of a terminal that vt100 does not have.
 #[derive(Default)]
@@ -35,6 +39,8 @@ pub(super) struct Modes {
     repeatable: Option<char>,
     /// The columns right of the cursor, at least; 0 if it may be behind its row, waiting to wrap.
     free: u16,
+    /// Whether a blank may be seen: text may be underlined, inverse or on a background.
+    paints: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -87,12 +93,11 @@ impl Modes {
             return character;
         }
         let set = self.single_shift.take().unwrap_or(self.charsets.shifted);
-        let drawn = ('_'..='~')
-            .zip(LINE_DRAWING.chars())
-            .find(|(name, _)| *name == character);
-        drawn
+        let line = u32::from(character).checked_sub(u32::from('_'));
+        let line = line
             .filter(|_| self.charsets.draw_lines[set])
-            .map_or(character, |(_, line)| line)
+            .and_then(|index| LINE_DRAWING.get(index as usize));
+        line.copied().unwrap_or(character)
     }
 
     /// Forgets the margins, which end with a change of size.
@@ -138,6 +143,17 @@ impl<'a, T: Terminal> Translator<'a, T> {
     pub(super) fn translate(&mut self, part: Part<'_>) {
         let latest = self.modes.repeatable.take();
         match part {
+            // A line end may show a row that has to be painted.
+            Part::Text(text) if self.modes.paints => {
+                for line in text.split_inclusive(|byte| *byte == b'\n') {
+                    let unfinished = line.strip_suffix(b"\r\n");
+                    self.text(unfinished.unwrap_or(line));
+                    if unfinished.is_some() {
+                        self.control(b'\r');
+                        self.control(b'\n');
+                    }
+                }
+            }
             Part::Text(text) => self.text(text),
             Part::Control(byte) => self.control(byte),
             Part::Sequence(sequence) => match Csi::read(&sequence) {
@@ -255,10 +271,10 @@ impl<'a, T: Terminal> Translator<'a, T> {
             b'\t' if self.modes.tabs.are_usual() => self.modes.free = 1,
             b'\t' => return self.tab(1),
             b'\n' | 0x0b | 0x0c => {
-                self.settle();
                 if self.modes.ends_lines {
                     self.push("\r");
                 }
+                return self.line_feed();
             }
             b'\r' => self.modes.free = self.cols,
             0x0e => self.modes.charsets.shifted = 1,
@@ -268,24 +284,76 @@ impl<'a, T: Terminal> Translator<'a, T> {
         self.push([byte]);
     }
 
+    fn line_feed(&mut self) {
+        self.settle();
+        if self.modes.paints {
+            let (row, (_, bottom)) = (self.cursor().0, self.margins());
+            self.push("\n");
+            if row == bottom {
+                self.paint(bottom..=bottom);
+            }
+        } else {
+            self.push("\n");
+        }
+    }
+
+    /// Colours rows that scrolling has emptied: terminals give blanks the background of the text.
+    fn paint(&mut self, rows: RangeInclusive<u16>) {
+        if self.modes.paints {
+            let (row, _) = self.cursor();
+            for empty in rows {
+                self.go_to_row(empty);
+                self.erase(b"\x1b[2K");
+            }
+            self.go_to_row(row);
+        }
+    }
+
+    /// Erases in the background of the text alone; vt100 would underline and invert blanks as well.
+    fn erase(&mut self, sequence: &[u8]) {
+        if !self.modes.paints {
+            return self.push(sequence);
+        }
+        self.flush();
+        let style = self.terminal.vt();
+        let (underline, inverse) = (style.underline(), style.inverse());
+        self.push("\x1b[24;27m");
+        self.push(sequence);
+        self.push(if underline { "\x1b[4m" } else { "" });
+        self.push(if inverse { "\x1b[7m" } else { "" });
+    }
+
+    fn style(&mut self, csi: &Csi<'_>, sequence: &[u8]) {
+        let mut is_known = !csi.text.contains(&b':');
+        self.modes.paints &= !matches!(csi.text, b"" | b"0");
+        for parameter in csi.parameters() {
+            is_known &= !matches!(parameter, 21 | 58);
+            self.modes.paints |= matches!(parameter, 4 | 7 | 21 | 40..=48 | 100..=107);
+        }
+        match is_known {
+            true => self.push(sequence),
+            false => self.push(known_style(&String::from_utf8_lossy(csi.text))),
+        }
+    }
+
     fn escape(&mut self, sequence: &[u8]) {
         match sequence[1..] {
             [b'7'] => self.save(),
             [b'8'] => self.restore(),
-            [b'D'] => {
-                self.settle();
-                self.push("\n");
-            }
+            [b'D'] => self.line_feed(),
             [b'E'] => {
-                self.push("\r\n");
-                self.modes.free = self.cols;
+                self.control(b'\r');
+                self.line_feed();
             }
             [b'M'] => {
                 self.settle();
                 let row = self.cursor().0;
-                match self.region().margins {
-                    Some((top, _)) if row != top => self.go_down(-1),
-                    _ => self.push(sequence),
+                let (top, _) = self.margins();
+                if row == top {
+                    self.push(sequence);
+                    self.paint(top..=top);
+                } else {
+                    self.go_down(-1);
                 }
             }
             [b'H'] => self.set_tab(true),
@@ -309,12 +377,12 @@ impl<'a, T: Terminal> Translator<'a, T> {
         match (csi.marks, csi.last) {
             ((b"" | b"?", b""), b'h' | b'l') => return self.set_modes(csi),
             ((b"", b"!"), b'p') => return self.reset_softly(),
+            ((b"", b""), b'm') => return self.style(csi, sequence),
             ((b"", b""), _) => {}
             _ => return self.push(sequence),
         }
         let count = csi.count(0);
         match csi.last {
-            b'm' => return self.push(sequence),
             b'b' => return self.repeat(latest, count),
             b's' => return self.save(),
             b'u' => return self.restore(),
@@ -336,12 +404,36 @@ impl<'a, T: Terminal> Translator<'a, T> {
                 self.go_down(if csi.last == b'E' { rows } else { -rows });
             }
             b'I' => self.tab(count),
-            b'L' | b'M' => {
+            b'L' | b'M' | b'S' | b'T' => {
                 let row = self.cursor().0;
                 self.push(sequence);
                 let (top, bottom) = self.margins();
-                if (top..=bottom).contains(&row) {
-                    self.push("\r");
+                let first = if matches!(csi.last, b'L' | b'M') { row } else { top };
+                if (top..=bottom).contains(&first) {
+                    let more = (count - 1).min(bottom - first);
+                    self.paint(match csi.last {
+                        b'L' | b'T' => first..=first + more,
+                        _ => bottom - more..=bottom,
+                    });
+                    if matches!(csi.last, b'L' | b'M') {
+                        self.push("\r");
+                    }
+                }
+            }
+            b'J' | b'K' | b'X' => self.erase(sequence),
+            b'@' => {
+                self.push(sequence);
+                if self.modes.paints {
+                    self.erase(format!("\x1b[{count}X").as_bytes());
+                }
+            }
+            b'P' => {
+                self.push(sequence);
+                if self.modes.paints {
+                    let col = self.cursor().1;
+                    self.go_to_col(self.cols - count.min(self.cols - col));
+                    self.erase(b"\x1b[K");
+                    self.go_to_col(col);
                 }
             }
             b'Z' => self.tab_back(count),
@@ -381,7 +473,8 @@ impl<'a, T: Terminal> Translator<'a, T> {
                 (b"", _) => {}
                 (_, 3) if is_set => {
                     self.region().margins = None;
-                    self.push("\x1b[r\x1b[2J\x1b[H");
+                    self.push("\x1b[r\x1b[H");
+                    self.erase(b"\x1b[2J");
                 }
                 (_, 6) => {
                     self.region().is_origin = is_set;
@@ -403,13 +496,13 @@ impl<'a, T: Terminal> Translator<'a, T> {
         }
         let (row, col) = self.cursor();
         if mode == 1047 && !is_alternate && self.terminal.vt().alternate_screen() {
-            self.push("\x1b[2J");
+            self.erase(b"\x1b[2J");
         }
         self.push(if is_alternate { "\x1b[?47h" } else { "\x1b[?47l" });
         self.flush();
         match (mode, is_alternate) {
             (1049, false) => return self.restore(),
-            (1049, true) => self.push("\x1b[2J"),
+            (1049, true) => self.erase(b"\x1b[2J"),
             _ => {}
         }
         self.push(moved(row, col));
@@ -437,7 +530,7 @@ impl<'a, T: Terminal> Translator<'a, T> {
         let screen = self.shown_screen();
         (self.modes.charsets, self.modes.regions[screen].is_origin) = self.modes.saved[screen];
         self.push("\x1b8");
-        self.modes.free = 0;
+        (self.modes.free, self.modes.paints) = (0, true);
     }
 
     fn reset_softly(&mut self) {
@@ -446,7 +539,7 @@ impl<'a, T: Terminal> Translator<'a, T> {
         let modes = &mut *self.modes;
         (modes.charsets, modes.single_shift, modes.inserts, modes.keeps_row) = Default::default();
         (modes.saved[screen], modes.regions[screen]) = Default::default();
-        modes.free = 0;
+        (modes.free, modes.paints) = (0, false);
         self.push("\x1b[?25h\x1b[?1l\x1b>\x1b[m\x1b[?6l\x1b[r\x1b7");
         self.push(moved(row, col));
     }
@@ -547,6 +640,34 @@ impl<'a, T: Terminal> Translator<'a, T> {
             let again = character.to_string().repeat(usize::from(count).min(cells));
             self.text(again.as_bytes());
         }
+    }
+}
+
+/// Writes an SGR sequence for vt100, which knows one underline, without a colour of its own, and colours without a space.
+fn known_style(parameters: &str) -> String {
+    let mut known: Vec<String> = Vec::new();
+    let mut rest = parameters.split(';');
+    while let Some(parameter) = rest.next() {
+        match parameter.split(':').collect::<Vec<_>>()[..] {
+            [colour @ ("38" | "48" | "58")] => {
+                let mode = rest.next().unwrap_or_default();
+                let values: Vec<&str> = rest.by_ref().take(if mode == "2" { 3 } else { 1 }).collect();
+                if colour != "58" {
+                    known.push(format!("{colour};{mode};{}", values.join(";")));
+                }
+            }
+            [colour @ ("38" | "48"), "2", .., red, green, blue] => {
+                known.push(format!("{colour}:2:{red}:{green}:{blue}"))
+            }
+            ["58", ..] => {}
+            ["4", "0"] => known.push("24".to_owned()),
+            ["4" | "21", ..] => known.push("4".to_owned()),
+            _ => known.push(parameter.to_owned()),
+        }
+    }
+    match known.is_empty() {
+        true => String::new(),
+        false => format!("\x1b[{}m", known.join(";")),
     }
 }
 

@@ -168,6 +168,78 @@ fn a_control_character_within_a_sequence_comes_first_and_two_of_them_end_it() {
     );
 }
 
+/// The background of each cell of a row, a digit each, and a sign where a blank is underlined or inverse.
+fn background(screen: &Screen, row: u16) -> String {
+    let cell = |col| match screen.vt().cell(row, col).unwrap() {
+        cell if !cell.has_contents() && (cell.underline() || cell.inverse()) => '!',
+        cell => match cell.bgcolor() {
+            vt100::Color::Idx(index) => char::from(b'0' + index),
+            _ => '.',
+        },
+    };
+    (0..SIZE.cols)
+        .map(cell)
+        .collect::<String>()
+        .trim_end_matches('.')
+        .to_owned()
+}
+
+#[test]
+fn blanks_have_the_background_of_the_text_and_nothing_else() {
+    let all = "4".repeat(20);
+    for (output, rows) in [
+        ("\x1b[4;7;44mab\x1b[K", [&*all, "", "", "", ""]),
+        ("\x1b[4;7mab\x1b[J\x1b[Xc", ["", "", "", "", ""]),
+        ("\x1b[44m\x1b[2J", [&*all; 5]),
+        ("\x1b[44m\x1b[5H\r\n", ["", "", "", "", &*all]),
+        ("\x1b[5H\x1b[44m\x1bD", ["", "", "", "", &*all]),
+        ("\x1b[44m\x1bM", [&*all, "", "", "", ""]),
+        ("\x1b[44m\x1b[2H\x1b[2L", ["", &*all, &*all, "", ""]),
+        ("\x1b[44m\x1b[2H\x1b[2M", ["", "", "", &*all, &*all]),
+        ("\x1b[44m\x1b[2;4r\x1b[9S", ["", &*all, &*all, &*all, ""]),
+        ("\x1b[44m\x1b[2;4r\x1b[T", ["", &*all, "", "", ""]),
+        ("\x1b[44m\x1b[3G\x1b[4@", ["..4444", "", "", "", ""]),
+        ("\x1b[44m\x1b[3G\x1b[4P", ["................4444", "", "", "", ""]),
+        ("\x1b[44m\x1b7\x1b[m\x1b8\x1b[K", [&*all, "", "", "", ""]),
+        ("\x1b[44m\x1b[0m\x1b[K", ["", "", "", "", ""]),
+    ] {
+        let screen = screen_after(output);
+        let shown = [0, 1, 2, 3, 4].map(|row| background(&screen, row));
+        assert_eq!(shown, rows, "{}", output.escape_debug());
+    }
+    let screen = screen_after("\x1b[4;7;44mab\x1b[Kc");
+    let cell = screen.vt().cell(0, 2).unwrap();
+    assert!(cell.underline() && cell.inverse(), "what follows has its style");
+}
+
+#[test]
+fn styles_that_vt100_would_take_for_others_are_those_that_it_knows() {
+    for (style, known) in [
+        ("4:3", "4"),
+        ("4:0", "24"),
+        ("1;21", "1;4"),
+        ("58;5;1", ""),
+        ("58;2;4;4;4;1", "1"),
+        ("58:2::1:2:3;3", "3"),
+        ("38;5;21;4:3", "38;5;21;4"),
+        ("48;2;21;58;4", "48;2;21;58;4"),
+        ("38:2::1:2:3", "38:2:1:2:3"),
+        ("38:2:1:2:3;48:5:4", "38:2:1:2:3;48:5:4"),
+    ] {
+        let attributes = |style: &str| screen_after(&format!("\x1b[{style}m")).vt().attributes_formatted();
+        let expected = if known.is_empty() {
+            screen_after("").vt().attributes_formatted()
+        } else {
+            attributes(known)
+        };
+        assert_eq!(attributes(style), expected, "{style}");
+        assert!(
+            style == "4:0" || known.is_empty() || expected.len() > 3,
+            "{style}: {expected:?}"
+        );
+    }
+}
+
 #[test]
 fn no_function_costs_more_than_a_screenful() {
     let screenful = 8 * usize::from(SIZE.cols) * usize::from(SIZE.rows);
