@@ -31,9 +31,9 @@ pub(super) struct Modes {
     /// Whether text stays in its row, whose last character it replaces.
     keeps_row: bool,
     tabs: TabStops,
-    /// Of the normal and of the alternate screen.
+    /// Regions of the normal and of the alternate screen.
     regions: [Region; 2],
-    /// What was saved with the cursor, of the normal and of the alternate screen.
+    /// Character sets and origin mode that were saved with the cursor of the normal and of the alternate screen.
     saved: [(Charsets, bool); 2],
     /// The latest character, if nothing but text came after it.
     repeatable: Option<char>,
@@ -45,7 +45,7 @@ pub(super) struct Modes {
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Charsets {
-    /// Which of the sets G0 to G3 draw lines.
+    /// The sets G0 to G3: whether each draws lines.
     draw_lines: [bool; 4],
     /// The set in use.
     shifted: usize,
@@ -122,7 +122,7 @@ pub(super) struct Translator<'a, T: Terminal> {
     pub(super) terminal: &'a mut T,
     rows: u16,
     cols: u16,
-    /// What the terminal is fed next.
+    /// Output that the terminal is fed next.
     translated: Vec<u8>,
 }
 
@@ -265,6 +265,7 @@ impl<'a, T: Terminal> Translator<'a, T> {
     }
 
     fn control(&mut self, byte: u8) {
+        self.modes.repeatable = None;
         match byte {
             0x08 => self.settle(),
             b'\t' if self.waits() => return,
@@ -431,7 +432,7 @@ impl<'a, T: Terminal> Translator<'a, T> {
                 self.push(sequence);
                 if self.modes.paints {
                     let col = self.cursor().1;
-                    self.go_to_col(self.cols - count.min(self.cols - col));
+                    self.go_to_col(self.cols - count.min(self.cols.saturating_sub(col)));
                     self.erase(b"\x1b[K");
                     self.go_to_col(col);
                 }
@@ -594,7 +595,7 @@ impl<'a, T: Terminal> Translator<'a, T> {
         self.go_to_row(u16::try_from(row).unwrap_or_default());
     }
 
-    /// vt100 counts these rows from the top of the screen, whatever the margins are.
+    /// The row is counted from the top of the screen by vt100, whatever the margins are.
     fn go_to_row(&mut self, row: u16) {
         self.push(format!("\x1b[{}d", row + 1));
     }

@@ -83,7 +83,7 @@ fn a_cursor_that_waits_to_wrap_is_in_the_last_column_for_what_moves_or_edits() {
     assert_shows(&format!("{row}\x1b[Px"), &["abcdefghijklmnopqrsx"]);
     assert_shows(&format!("{row}\nx"), &[row, "                   x"]);
     assert_shows(&format!("{row}\tx"), &[row, "x"]);
-    // What grep and compilers write behind every match.
+    // grep and compilers write this behind every match.
     assert_shows(&format!("{row}\x1b[m\x1b[Kx"), &[row, "x"]);
     // It goes on waiting on the other screen, and after it.
     assert_shows(&format!("{row}\x1b[?1049hx"), &["", "x"]);
@@ -248,6 +248,7 @@ fn no_function_costs_more_than_a_screenful() {
             format!("x\x1b[999999999;999999999{}", char::from(end)),
             format!("x\x1b[4h\x1b[?7l\x1b(0\x1b[3g\x1b[65535{}", char::from(end)),
             format!("x\x1b#8\x1b#{}", char::from(end)),
+            format!("x\x1b[4;7;44m\x1b[65535{}", char::from(end)),
         ] {
             let mut screen = Screen::new(SIZE, Scrollback::NONE);
             screen.bytes_since = 0;
@@ -259,7 +260,7 @@ fn no_function_costs_more_than_a_screenful() {
 
 /// Output with every function that is translated.
 fn output(dice: &mut Dice) -> Vec<u8> {
-    const PARTS: [&str; 34] = [
+    const PARTS: [&str; 35] = [
         "text ",
         "日本",
         "e\u{301}",
@@ -282,6 +283,7 @@ fn output(dice: &mut Dice) -> Vec<u8> {
         "\x1b#8",
         "\x1b[!p",
         "\x1b[31;44m",
+        "\x1b[4;7m",
         "\x1b[4h",
         "\x1b[4l",
         "\x1b[?7l",
