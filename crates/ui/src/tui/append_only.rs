@@ -1,7 +1,7 @@
 //! Recognises output that only adds lines, as opposed to output that moves the cursor about, and finds the part of it
 //! that remains visible. Pure.
 //!
-//! New lines push older ones off the screen. So of a flood of lines only the last screenful has to be drawn, and of the
+//! New lines push older ones off the screen. So of a flood of lines only the last two screenfuls have to be drawn, and of the
 //! text before it only lasting state: colours and modes.
 //!
 //! The scanner is separate from the parser in `text::escapes`. That parser reports neither whether a line end is within

@@ -23,7 +23,7 @@ const SPARE_BYTES: usize = KEPT_BYTES / 4;
 /// The terminal of the running session.
 ///
 /// Its latest output is kept for two reasons. vt100 does not rewrap, so a screen of another width is redrawn from the
-/// output where possible. And output that only adds lines need not be drawn at once: the last screenful is drawn when
+/// output where possible. And output that only adds lines need not be drawn at once: the end of it is drawn when
 /// it is shown, the history when the user scrolls. That makes floods cheap.
 pub(super) struct LiveScreen {
     page: TerminalPage,

@@ -125,7 +125,7 @@ fn vt100_cell(cell: &vt100::Cell) -> DrawnCell {
     (!cell.is_wide_continuation()).then(|| styled(cell.contents(), colours, style))
 }
 
-/// Of a blank only the style that is seen. A tab that was written is a cell of alacritty.
+/// The style of a blank is what is seen of it. A tab that was written is a cell of alacritty.
 fn styled(text: &str, [foreground, background]: [String; 2], style: [bool; 4]) -> (String, String) {
     match text.trim() {
         "" => (" ".to_owned(), format!("{background} {:?}", &style[..2])),

@@ -31,7 +31,7 @@ enum ReaderState {
     Text,
     Escape,
     Csi,
-    /// Which string it is, by the byte after ESC.
+    /// The byte after ESC says which string it is.
     String(u8),
 }
 
