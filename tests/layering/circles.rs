@@ -15,7 +15,6 @@ const CIRCLES: &[(&str, &str, &str)] = &[
     ),
     ("agent/dialect/terminal", "agent/dialect", ITS_PARENT),
     ("driver/test_gate/skips", "driver/test_gate", ITS_PARENT),
-    ("gate/guard/glob", "gate/guard", ITS_PARENT),
     ("gate/guard/store_writer", "gate/guard/originals", ITS_PARENT),
     ("gate/mutants/assertions", "gate/mutants", ITS_PARENT),
     ("gate/mutants/candidate", "gate/mutants", ITS_PARENT),

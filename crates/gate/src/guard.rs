@@ -7,7 +7,6 @@
 //! regular files are opened, and `.gitignore` hides nothing. Originals and records of trials lie outside the project.
 
 mod diff;
-mod glob;
 mod originals;
 mod parts;
 mod project_dir;
@@ -28,10 +27,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use ralph_text::path_glob::{PathGlob, PathGlobs, parts};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use self::glob::{PathGlob, PathGlobs};
 pub use self::{
     originals::Originals,
     project_dir::FileContent,
@@ -138,13 +137,18 @@ impl FileGuard {
     /// [`GuardError::Pattern`] names an invalid pattern.
     pub fn new(rules: GuardRules) -> Result<FileGuard, GuardError> {
         let sections = rules.sections.iter();
-        let sections = sections.map(|(pattern, names)| Ok((PathGlob::new(pattern)?, names.clone())));
+        let wrong = |(pattern, why)| GuardError::Pattern { pattern, why };
+        let compiled = |patterns: &[String]| PathGlobs::new(patterns).map_err(wrong);
+        let sections = sections.map(|(pattern, names)| {
+            let glob = PathGlob::new(pattern).map_err(|why| wrong((pattern.clone(), why)))?;
+            Ok((glob, names.clone()))
+        });
         Ok(FileGuard {
-            tests: PathGlobs::new(&rules.tests)?,
-            named: PathGlobs::new(&rules.named)?,
-            config: PathGlobs::new(&rules.config)?,
-            shadows: PathGlobs::new(&rules.shadows)?,
-            except: PathGlobs::new(&rules.except)?,
+            tests: compiled(&rules.tests)?,
+            named: compiled(&rules.named)?,
+            config: compiled(&rules.config)?,
+            shadows: compiled(&rules.shadows)?,
+            except: compiled(&rules.except)?,
             sections: sections.collect::<Result<_, GuardError>>()?,
             rules,
         })
@@ -181,7 +185,7 @@ impl FileGuard {
     /// Returns the reason why the file at `path` is guarded; `None` if it is not. A Rust file may contain no guarded
     /// block.
     fn kind(&self, path: &str) -> Option<GuardedKind> {
-        let parts = glob::parts(path);
+        let parts = parts(path);
         // Configuration often lies among tests, whose patterns are less specific.
         let kind = if self.config.matches(&parts) {
             GuardedKind::Config
@@ -204,7 +208,7 @@ impl FileGuard {
     /// Returns the kind of a file that did not exist before.
     fn kind_of_new(&self, path: &str) -> Option<GuardedKind> {
         match self.kind(path) {
-            Some(GuardedKind::Test | GuardedKind::Named) if self.shadows.matches(&glob::parts(path)) => {
+            Some(GuardedKind::Test | GuardedKind::Named) if self.shadows.matches(&parts(path)) => {
                 Some(GuardedKind::Shadow)
             }
             kind => kind,
@@ -213,7 +217,7 @@ impl FileGuard {
 
     /// Returns the names of the guarded parts of a file.
     fn section_names(&self, path: &str) -> Vec<String> {
-        let parts = glob::parts(path);
+        let parts = parts(path);
         let names = self.sections.iter().filter(|(glob, _)| glob.matches(&parts));
         names.flat_map(|(_, names)| names.iter().cloned()).collect()
     }
@@ -230,7 +234,7 @@ impl FileGuard {
             if left.is_empty() {
                 break;
             }
-            let parts = glob::parts(path);
+            let parts = parts(path);
             left.retain(|glob| !glob.matches(&parts));
         }
         left.into_iter().map(|glob| glob.pattern().to_owned()).collect()

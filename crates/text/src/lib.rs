@@ -11,6 +11,7 @@ pub mod escapes;
 mod json;
 pub mod json_rpc;
 pub mod output_filter;
+pub mod path_glob;
 mod position;
 mod shell;
 pub mod signs;

@@ -4,22 +4,20 @@
 //! (`glob`), or bring an engine for regular expressions (`globset`). Matching is never exponential: only the latest
 //! star is retried, once at each later position.
 
-use super::GuardError;
-
 /// Most patterns that the braces of one expand to.
 const ALTERNATIVES_CAP: usize = 256;
 const PATTERN_CAP_BYTES: usize = 1024;
 
 /// A pattern for paths relative to the project.
 #[derive(Debug, Clone)]
-pub(super) struct PathGlob {
+pub struct PathGlob {
     pattern: String,
     alternatives: Vec<Vec<GlobSegment>>,
 }
 
-/// Patterns, of which one must match.
+/// Patterns, one of which has to match.
 #[derive(Debug, Clone, Default)]
-pub(super) struct PathGlobs(Vec<PathGlob>);
+pub struct PathGlobs(Vec<PathGlob>);
 
 #[derive(Debug, Clone)]
 enum GlobSegment {
@@ -37,57 +35,58 @@ enum GlobToken {
 }
 
 /// Splits a path into names, once for all patterns.
-pub(super) fn parts(path: &str) -> Vec<Vec<char>> {
+pub fn parts(path: &str) -> Vec<Vec<char>> {
     path.split('/').map(|name| name.chars().collect()).collect()
 }
 
 impl PathGlobs {
-    pub(super) fn new(patterns: &[String]) -> Result<PathGlobs, GuardError> {
-        patterns
+    /// Compiles patterns.
+    ///
+    /// # Errors
+    /// The first wrong pattern, and a clause with what is wrong about it.
+    pub fn new(patterns: &[String]) -> Result<PathGlobs, (String, &'static str)> {
+        let compiled = patterns
             .iter()
-            .map(|pattern| PathGlob::new(pattern))
-            .collect::<Result<_, _>>()
-            .map(PathGlobs)
+            .map(|pattern| PathGlob::new(pattern).map_err(|why| (pattern.clone(), why)));
+        compiled.collect::<Result<_, _>>().map(PathGlobs)
     }
 
-    pub(super) fn matches(&self, parts: &[Vec<char>]) -> bool {
+    pub fn matches(&self, parts: &[Vec<char>]) -> bool {
         self.0.iter().any(|glob| glob.matches(parts))
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &PathGlob> {
+    pub fn iter(&self) -> impl Iterator<Item = &PathGlob> {
         self.0.iter()
     }
 }
 
 impl PathGlob {
-    pub(super) fn new(pattern: &str) -> Result<PathGlob, GuardError> {
-        let alternatives = check(pattern)
-            .and_then(|()| expand(pattern.strip_prefix("./").unwrap_or(pattern)))
-            .and_then(|alternatives| alternatives.iter().map(|text| segments(text)).collect());
-        match alternatives {
-            Ok(alternatives) => Ok(PathGlob {
-                pattern: pattern.to_owned(),
-                alternatives,
-            }),
-            Err(why) => Err(GuardError::Pattern {
-                pattern: pattern.to_owned(),
-                why,
-            }),
-        }
+    /// Compiles a pattern.
+    ///
+    /// # Errors
+    /// A clause with what is wrong about it.
+    pub fn new(pattern: &str) -> Result<PathGlob, &'static str> {
+        check(pattern)?;
+        let alternatives = expand(pattern.strip_prefix("./").unwrap_or(pattern))?;
+        let alternatives = alternatives.iter().map(|text| segments(text));
+        Ok(PathGlob {
+            pattern: pattern.to_owned(),
+            alternatives: alternatives.collect::<Result<_, _>>()?,
+        })
     }
 
-    pub(super) fn pattern(&self) -> &str {
+    pub fn pattern(&self) -> &str {
         &self.pattern
     }
 
     /// Returns the only matching path if the pattern has a directory and no wildcards.
-    pub(super) fn path(&self) -> Option<&str> {
+    pub fn path(&self) -> Option<&str> {
         let path = self.pattern.strip_prefix("./").unwrap_or(&self.pattern);
         let is_plain = path.contains('/') && !path.ends_with('/') && !path.contains(['*', '?', '[', '{', '\\']);
         is_plain.then_some(path)
     }
 
-    pub(super) fn matches(&self, parts: &[Vec<char>]) -> bool {
+    pub fn matches(&self, parts: &[Vec<char>]) -> bool {
         let matches = |segments: &Vec<GlobSegment>| {
             wildcard(
                 segments,
@@ -357,8 +356,8 @@ mod tests {
             ("a\\", "at its end"),
             (&"{a,b}".repeat(9), "256"),
         ] {
-            let error = PathGlob::new(pattern).unwrap_err().to_string();
-            assert!(error.contains(why) && error.contains(pattern), "{error}");
+            let error = PathGlob::new(pattern).unwrap_err();
+            assert!(error.contains(why), "{pattern}: {error}");
         }
     }
 
