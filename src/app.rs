@@ -202,6 +202,7 @@ fn logged_run(
         agent_tools: prepared.has_tools,
         runners: prepared.runners,
         guard: prepared.guard,
+        test_files: prepared.test_files,
         sealed: prepared.sealed,
         languages: prepared.languages,
         language_memory_bytes: Some(LANGUAGE_MEMORY_BYTES),

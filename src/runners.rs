@@ -112,6 +112,13 @@ pub(crate) fn rules(
     rules
 }
 
+/// The guard rules of all runners.
+pub(crate) fn all_rules(runners: &Runners) -> GuardRules {
+    let mut rules = GuardRules::default();
+    runners.iter().for_each(|runner| add(&mut rules, runner));
+    rules
+}
+
 fn add(rules: &mut GuardRules, runner: &Runner) {
     let extend = |list: &mut Vec<String>, more: &[String]| {
         let new = more.iter().filter(|pattern| !list.contains(pattern)).cloned();

@@ -81,6 +81,7 @@ mod static_binary;
 mod status_schema;
 mod task_checks;
 mod task_order;
+mod task_scopes;
 #[cfg(feature = "telemetry")]
 mod telemetry;
 mod test_gate;

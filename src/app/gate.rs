@@ -2,8 +2,11 @@
 
 use std::path::Path;
 
-use ralph_core::event::GateSettings;
-use ralph_gate::{guard::FileGuard, runner::Runners};
+use ralph_core::event::{GateSettings, ScopedTask};
+use ralph_gate::{
+    guard::{FileGuard, GuardRules},
+    runner::Runners,
+};
 use ralph_text::with_causes;
 
 use super::ProjectPlace;
@@ -18,14 +21,15 @@ use crate::{
 /// # Errors
 /// A [`Failure`] that names each unusable runner file.
 pub(super) fn known_runners(place: &ProjectPlace, config: &Config) -> Result<&'static Runners, Failure> {
+    loaded(place, !config.goals.enabled.is_empty()).map(|runners| &*Box::leak(Box::new(runners)))
+}
+
+fn loaded(place: &ProjectPlace, built_in: bool) -> Result<Runners, Failure> {
     let user = dirs::config_dir().map(|dir| dir.join("ralph").join("runners"));
-    match runners::load(user, &place.own.runners, !config.goals.enabled.is_empty()) {
-        Ok(runners) => Ok(Box::leak(Box::new(runners))),
-        Err(mistakes) => {
-            let failure = Failure::new(FailureKind::Configuration, "a test runner cannot be used");
-            Err(mistakes.into_iter().fold(failure, Failure::hint))
-        }
-    }
+    runners::load(user, &place.own.runners, built_in).map_err(|mistakes| {
+        let failure = Failure::new(FailureKind::Configuration, "a test runner cannot be used");
+        mistakes.into_iter().fold(failure, Failure::hint)
+    })
 }
 
 /// Excludes files with merge conflicts from the guard: with conflict markers in them, they are no valid tests. The
@@ -55,11 +59,30 @@ pub(super) fn guard(runners: &Runners, config: &Config, project: &Path) -> Resul
     }
     let (guarded, except) = (&config.gate.guard, &config.gate.guard_not);
     let rules = runners::rules(runners, goals, guarded, except, |path| project.join(path).is_file());
-    let guard = FileGuard::new(rules);
-    guard.map(Some).map_err(|error| {
+    compiled(rules).map(Some)
+}
+
+fn compiled(rules: GuardRules) -> Result<FileGuard, Failure> {
+    FileGuard::new(rules).map_err(|error| {
         let why = format!("`gate.guard` or `gate.guardNot`: {}", with_causes(&error));
         Failure::new(FailureKind::Configuration, why).hint("patterns look like \"spec/**\" or \"check.sh\"")
     })
+}
+
+/// Tells files with tests for a run with scopes of tasks: by the runners that the goals name, or by all if there is no goal.
+///
+/// # Errors
+/// As [`known_runners`].
+pub(super) fn test_files(
+    place: &ProjectPlace,
+    guard: Option<&FileGuard>,
+    scopes: &[ScopedTask],
+) -> Result<FileGuard, Failure> {
+    match guard {
+        Some(guard) => Ok(guard.clone()),
+        None if scopes.is_empty() => Ok(FileGuard::default()),
+        None => compiled(runners::all_rules(&loaded(place, true)?)),
+    }
 }
 
 /// The settings by which a run judges its tests.

@@ -10,7 +10,10 @@ use ralph_core::{
 use ralph_driver::{Taskless, read_plan};
 use ralph_plan::{ChosenPlan, NoPlan, ParsedPlan, PlanError, prompt::PromptTemplate};
 use ralph_state::store::journal::read_view;
-use ralph_system::files::{PLAN_CAP_BYTES, read_bytes};
+use ralph_system::{
+    files::{PLAN_CAP_BYTES, read_bytes},
+    proc::Supervisor,
+};
 
 use crate::{
     begin::{OtherLoop, PLANS, is_prose, other_loop, requirements_files},
@@ -219,6 +222,19 @@ pub(super) fn about_other_loop(place: &ProjectPlace) -> Option<Notice> {
         text += &format!("; without an equivalent: {}", left_out.join(", "));
     }
     Some(Notice::info("other-loop", text))
+}
+
+/// Refuses scopes of tasks where changes cannot be compared.
+pub(super) fn check_scopes(place: &ProjectPlace, plan: &PlanSnapshot, supervisor: &Supervisor) -> Result<(), Failure> {
+    let Some(scoped) = plan.tasks.iter().find(|task| !task.settings.only.is_empty()) else {
+        return Ok(());
+    };
+    if !ralph_git::directories(&place.project, supervisor).is_empty() {
+        return Ok(());
+    }
+    let task = ralph_plan::shortened(&scoped.text);
+    let why = format!("`only` of the task `{task}` cannot be enforced: the project is in no repository of git");
+    Err(Failure::new(FailureKind::Configuration, why).hint("`git init` makes one; or take `only` out of the plan"))
 }
 
 /// Refuses a minimum confidence that no claim can reach, since the run could never be done.

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, sync::Arc};
 
 use ralph_core::event::{
-    Completion, DenialLimits, GivenSetting, Notice, PlanSnapshot, SandboxState, Settings, Waiting, Worker,
+    Completion, DenialLimits, GivenSetting, Notice, PlanSnapshot, SandboxState, ScopedTask, Settings, Waiting, Worker,
 };
 use ralph_gate::{guard::FileGuard, runner::Runners};
 use ralph_plan::prompt::{AgentConfinement, PromptTemplate};
@@ -20,9 +20,9 @@ use super::{
     agents::{AgentChooser, Agents, catalog, check_model_is_reached, withheld_from_goals},
     ceilings::{disk_floors, tree_limits},
     denials::Denials,
-    gate::{gate_settings, guard, known_runners},
+    gate::{gate_settings, guard, known_runners, test_files},
     permissions::{enforceable, judge},
-    plan::{about_other_loop, about_plan, about_task, check_confidence, chosen_work, with_checks},
+    plan::{about_other_loop, about_plan, about_task, check_confidence, check_scopes, chosen_work, with_checks},
     prompt::template,
     sandbox::{UNCONFINED, sandbox_missing, starting},
     sealed::sealed_goals,
@@ -44,6 +44,8 @@ pub(super) struct PreparedRun {
     pub(super) runners: &'static Runners,
     /// The guard of the files that decide the results of goals; `None` if no file is guarded.
     pub(super) guard: Option<FileGuard>,
+    /// Tells files with tests.
+    pub(super) test_files: FileGuard,
     /// The confinement of sealed goals, without their copy of the project; `None` if no goal is sealed.
     pub(super) sealed: Option<Confinement>,
     /// The directories of sealed goals, which agents cannot read.
@@ -102,6 +104,7 @@ pub(super) fn prepare(
     notices.extend(about_task(place, &work, config));
     notices.extend(about_other_loop(place));
     check_confidence(config, &reading.plan)?;
+    check_scopes(place, &reading.plan, supervisor)?;
     let catalog = catalog(place, config);
     let of_adapters = |text: &String| Notice::warning("adapters", text);
     notices.extend(catalog.notices().iter().map(of_adapters));
@@ -175,6 +178,7 @@ pub(super) fn prepare(
             let tasks = reading.plan.tasks.iter().filter(|task| task.settings.optional);
             tasks.map(|task| task.text.clone()).collect()
         },
+        scopes: scopes(&reading.plan),
         goals_when: config.goals_when,
         completion: Completion {
             min_confidence: config.completion.min_confidence,
@@ -200,9 +204,11 @@ pub(super) fn prepare(
         sandbox: Some(sandbox),
         given: given(loaded),
     };
+    let guard = guard(runners, config, &place.project)?;
     Ok(PreparedRun {
         runners,
-        guard: guard(runners, config, &place.project)?,
+        test_files: test_files(place, guard.as_ref(), &settings.scopes)?,
+        guard,
         settings,
         template,
         terminals,
@@ -233,6 +239,16 @@ pub(super) fn prepare(
         #[cfg(feature = "telemetry")]
         telemetry: crate::telemetry::RunTelemetry::configured(config.otel.as_deref(), &place.project, tell)?,
     })
+}
+
+/// The tasks that may change some files only.
+fn scopes(plan: &PlanSnapshot) -> Vec<ScopedTask> {
+    let scoped = plan.tasks.iter().filter(|task| !task.settings.only.is_empty());
+    let scoped = scoped.map(|task| ScopedTask {
+        task: task.text.clone(),
+        only: task.settings.only.clone(),
+    });
+    scoped.collect()
 }
 
 /// The settings given on the command line, except those of the screen.

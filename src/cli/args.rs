@@ -320,7 +320,7 @@ pub(super) enum CliCommand {
     /// Comment on lines of the work: `ralph comment src/a.rs:12 "Name it"`; without a place, list the comments
     Comment(CommentArgs),
     /// Show how the agent changed tests, and confirm the changes: a run that ended only because of them is then
-    /// verified
+    /// verified. Also shows and confirms files that a task changed outside of its scope
     Confirm {
         /// Confirm without asking
         #[arg(long)]

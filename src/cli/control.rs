@@ -12,7 +12,7 @@ use ralph_state::{
 };
 use ralph_system::paths::ProjectPaths;
 use ralph_text::console::print;
-use ralph_words::{command_refusal_in_words, queued_message_in_words, tests_confirmed_in_words};
+use ralph_words::{command_refusal_in_words, queued_message_in_words};
 
 use crate::{
     app::{ProjectPlace, judge},
@@ -62,8 +62,8 @@ fn leave(
             print(&format!("{}\n", queued_message_in_words(id, &plan, &rules)));
             Ok(0)
         }
-        LeaveOutcome::Confirmed => {
-            print(&format!("{}\n", tests_confirmed_in_words()));
+        LeaveOutcome::Confirmed(words) => {
+            print(&format!("{words}\n"));
             Ok(0)
         }
         LeaveOutcome::NoRun => Err(Failure::new(

@@ -132,6 +132,10 @@ fn ask_in_words(open: OpenAsk<'_>, is_running: bool, now_ms: u64) -> String {
             };
             (asked_in_words(&ask.request.tool, &ask.request.title), shown.to_owned())
         }
+        OpenAsk::Waits(_) | OpenAsk::Missed(_) if open.is_decision() => {
+            let how = "the tick does not count until you accept them, or the agent puts them back";
+            (open.text(), how.to_owned())
+        }
         OpenAsk::Waits(_) | OpenAsk::Missed(_) | OpenAsk::Blocks(_) => {
             let how = "unanswered; your answer goes into the next prompt";
             (open.text(), how.to_owned())

@@ -279,6 +279,7 @@ impl Looping<'_> {
             runners: Box::leak(Box::default()),
             sealed: None,
             guard: None,
+            test_files: ralph_gate::guard::FileGuard::default(),
         };
         let hub = Hub::new(&journal, open.next_seq);
         let mut driver = Driver::new(open, config, hub);

@@ -43,6 +43,8 @@ pub enum AskKind {
     Ticket,
     /// Whether changed tests are accepted. Replaces an open question of this kind.
     Tests,
+    /// Whether changes outside of the scope of a task are accepted. Replaces an open question of this kind.
+    Scope,
 }
 
 /// How a question ended, or what the rules decided about a request without a question.
@@ -110,7 +112,7 @@ impl AskKind {
     pub fn waits(self) -> bool {
         match self {
             AskKind::Permission | AskKind::Question => true,
-            AskKind::Ticket | AskKind::Tests => false,
+            AskKind::Ticket | AskKind::Tests | AskKind::Scope => false,
         }
     }
 }
@@ -150,6 +152,11 @@ impl Ask {
     /// Whether it asks to accept changed tests.
     pub fn is_about_tests(&self) -> bool {
         self.kind == AskKind::Tests
+    }
+
+    /// Whether it asks to accept what the agent did: no agent waits for the answer, and a yes is no message to one.
+    pub fn is_decision(&self) -> bool {
+        matches!(self.kind, AskKind::Tests | AskKind::Scope)
     }
 }
 

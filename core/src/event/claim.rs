@@ -136,6 +136,14 @@ pub enum Missing {
         task: Text,
     },
     PlanUnreadable,
+    /// The work on a task changed files outside of its scope.
+    OutOfScope {
+        task: Text,
+        /// The files; none if they could not be determined.
+        files: List<Text>,
+        /// Number of further files.
+        more: u64,
+    },
     GoalFailed {
         goal: Text,
         /// `None` if the goal failed without a known reason.

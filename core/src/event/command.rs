@@ -120,6 +120,17 @@ pub enum Answer {
     Words { words: Vec<String> },
 }
 
+impl Answer {
+    /// Whether it accepts what a question is about.
+    pub fn is_yes(&self) -> bool {
+        match self {
+            Answer::Allow { .. } => true,
+            Answer::Words { words } => matches!(words.join(" ").trim().to_lowercase().as_str(), "yes" | "y"),
+            Answer::Deny { .. } => false,
+        }
+    }
+}
+
 /// Why the loop rejects a command, regardless of its state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]

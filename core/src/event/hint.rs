@@ -20,6 +20,8 @@ pub enum Hint {
     CountTests,
     /// Tests were changed: look at the changes, and confirm them or send the agent back.
     ConfirmTests,
+    /// A task changed files outside of its scope: accept the changes, or send the agent back.
+    ConfirmScope,
     /// See what the last iteration with changes did, then split its task or adjust the prompt.
     SeeDiff {
         iteration: u32,

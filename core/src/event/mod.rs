@@ -90,7 +90,7 @@ pub use permission::{
     AskId, Decider, Decision, DenialLimits, Offer, PermissionAnswer, PermissionMode, PermissionRequest, Remember,
     RememberedRule, RuleScope, Ruling, ToolKind, ToolKinds, Unanswered, Waiting,
 };
-pub use plan::{PlanSnapshot, PlanStep, PlanTask, TaskSettings, step_name};
+pub use plan::{PlanSnapshot, PlanStep, PlanTask, ScopedTask, TaskSettings, has_grown, step_name};
 pub use plan_change::{LineShift, PlanChange, PlanEvent, ReplacedTasks};
 pub use prepared_tree::{PreparedTree, TreeCommand};
 pub use proof::Proof;

@@ -61,6 +61,9 @@ pub struct TaskSettings {
     /// The command that has to pass before the task's tick counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<String>,
+    /// Patterns of the files that the task may change; empty for all files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub only: Vec<String>,
     /// Texts of the tasks that have to be done before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<String>,
@@ -70,6 +73,16 @@ pub struct TaskSettings {
     /// Tasks with a higher priority come first; the default is 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<i32>,
+}
+
+/// A task that may change some files only.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+pub struct ScopedTask {
+    /// The text of the task.
+    pub task: String,
+    /// Patterns of the files.
+    pub only: Vec<String>,
 }
 
 impl TaskSettings {
@@ -90,6 +103,9 @@ impl TaskSettings {
         }
         self.tests_may_change |= section.tests_may_change;
         self.check = self.check.take().or_else(|| section.check.clone());
+        if self.only.is_empty() {
+            self.only.clone_from(&section.only);
+        }
         if self.after.is_empty() {
             self.after.clone_from(&section.after);
         }
@@ -177,6 +193,25 @@ impl PlanSnapshot {
             *left = left.saturating_sub(1);
             !is_back
         });
+    }
+
+    /// The scope of the task with this text, by the name of the task when the run began; `None` if it may change every file.
+    ///
+    /// A task keeps the scope that it had when the run began (`at_start`), also if its text has gained a note. Another task has
+    /// the one in the plan: an agent that writes it restricts only itself.
+    pub fn scope_of(&self, at_start: &[ScopedTask], text: &str) -> Option<ScopedTask> {
+        let exact = at_start.iter().find(|scoped| scoped.task == text);
+        let grown = || {
+            let is_gone = |scoped: &&ScopedTask| !self.tasks.iter().any(|task| task.text == scoped.task);
+            let grown = at_start.iter().filter(|scoped| has_grown(&scoped.task, text));
+            grown.filter(is_gone).max_by_key(|scoped| scoped.task.len())
+        };
+        exact.or_else(grown).cloned().or_else(|| {
+            let task = self.tasks.iter().find(|task| task.text == text)?;
+            let only = task.settings.only.clone();
+            let task = text.to_owned();
+            (!only.is_empty()).then_some(ScopedTask { task, only })
+        })
     }
 
     /// The heading that a task is below, by its position.
@@ -268,6 +303,12 @@ impl PlanSnapshot {
         }
         waiting
     }
+}
+
+/// Whether a text is that of a task with a note behind it.
+pub fn has_grown(task: &str, text: &str) -> bool {
+    let note = text.strip_prefix(task);
+    note.is_some_and(|note| !note.starts_with(char::is_alphanumeric))
 }
 
 /// The name of a step where its task is not named beside it.
@@ -436,6 +477,7 @@ mod tests {
             model: Some("small".to_owned()),
             tests_may_change: true,
             check: Some("make test".to_owned()),
+            only: vec!["src/**".to_owned()],
             after: vec!["build".to_owned()],
             optional: true,
             priority: Some(1),
@@ -448,6 +490,7 @@ mod tests {
         let own = TaskSettings {
             adapter: Some("claude".to_owned()),
             check: Some("true".to_owned()),
+            only: vec!["docs/**".to_owned()],
             after: vec!["test".to_owned()],
             priority: Some(-1),
             ..TaskSettings::default()
@@ -461,6 +504,33 @@ mod tests {
         let mut permissive = both.clone();
         permissive.inherit(&TaskSettings::default());
         assert_eq!(permissive, both);
+    }
+
+    #[test]
+    fn a_task_keeps_the_scope_of_the_start_with_a_note_and_a_new_one_has_its_own() {
+        let scoped = |task: &str, only: &str| ScopedTask {
+            task: task.to_owned(),
+            only: vec![only.to_owned()],
+        };
+        let at_start = [scoped("fix", "a"), scoped("fix it", "b")];
+        let scope = |lines: &[&str], text: &str| {
+            let mut plan = plan(lines);
+            let new = plan.tasks.iter_mut().filter(|task| task.text.starts_with("new"));
+            new.for_each(|task| task.settings.only = vec!["c".to_owned()]);
+            plan.scope_of(&at_start, text)
+        };
+        assert_eq!(scope(&["[ ] fix", "[ ] fix it"], "fix it"), Some(scoped("fix it", "b")));
+        assert_eq!(
+            scope(&["[ ] fix", "[x] fix it (1a2b)"], "fix it (1a2b)"),
+            Some(scoped("fix it", "b"))
+        );
+        assert_eq!(
+            scope(&["[x] fix: done", "[ ] fix it"], "fix: done"),
+            Some(scoped("fix", "a"))
+        );
+        assert_eq!(scope(&["[ ] fix", "[ ] fix other"], "fix other"), None);
+        assert_eq!(scope(&["[ ] new"], "new"), Some(scoped("new", "c")));
+        assert_eq!(scope(&["[ ] fixes"], "fixes"), None);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     BackgroundLimits, Bite, DenialLimits, Goal, GoalsWhen, Headroom, Hooks, KnownFailures, Limits, PermissionMode,
-    Proof, RememberedRule, SandboxState, Waiting,
+    Proof, RememberedRule, SandboxState, ScopedTask, Waiting,
 };
 
 /// The settings of a run, fixed at its start: an agent that edits the configuration does not change them.
@@ -29,6 +29,9 @@ pub struct Settings {
     /// Texts of the tasks that were optional when the run began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub optional_tasks: Vec<String>,
+    /// The scopes of tasks when the run began.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scopes: Vec<ScopedTask>,
     pub goals_when: GoalsWhen,
     pub completion: Completion,
     /// The checks of the goals' tests.

@@ -1,11 +1,11 @@
-//! Tasks that are set aside.
+//! Tasks that are set aside, and their changes outside of their scopes.
 
 use serde::Serialize;
 
-use super::{LimitKind, Text, Usage};
+use super::{AnswerPlace, LimitKind, List, Text, Usage};
 use crate::json::ReadJson;
 
-/// Tasks that are set aside.
+/// Tasks that are set aside, and their changes outside of their scopes.
 #[derive(Debug, Clone, PartialEq, Serialize, ReadJson)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
@@ -34,4 +34,24 @@ pub enum TaskEvent {
     /// The user has taken back a task that they had set aside.
     #[serde(rename = "task-taken-back")]
     TakenBack { task: String },
+    /// The files outside of a task's scope that the work on it has changed so far were determined.
+    ScopeChecked {
+        iteration: u32,
+        task: String,
+        outside: List<Text>,
+        /// Number of further files that were left out; also more than 0 if the changes could not be determined.
+        more: u64,
+        /// Whether the task is ticked. Its tick counts once no such file is left, or the user has accepted them.
+        ticked: bool,
+    },
+    /// The user has accepted changes outside of scopes.
+    ScopeConfirmed {
+        iteration: u32,
+        files: List<Text>,
+        /// Number of further files.
+        more: u64,
+        at: AnswerPlace,
+        /// The number of the question.
+        ask: u32,
+    },
 }

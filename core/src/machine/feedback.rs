@@ -50,6 +50,10 @@ pub enum Feedback {
     ClaimRefused {
         reasons: Vec<Missing>,
     },
+    /// The session changed files outside of the scope of its task.
+    OutOfScope {
+        found: Missing,
+    },
     /// The goals that failed after the last edits of the session.
     FailedAfterEdits {
         failed: Vec<Missing>,

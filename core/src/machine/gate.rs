@@ -90,6 +90,11 @@ pub(super) fn failed_checks(state: &LoopState) -> impl Iterator<Item = &GoalResu
         .filter(move |result| !result.passed && is_check(&result.name))
 }
 
+/// The ticks of this iteration that do not count because of files outside of the tasks' scopes.
+pub(super) fn scope_reasons(state: &LoopState) -> impl Iterator<Item = Missing> {
+    state.internal.scopes.reasons(state.view.iterations.number)
+}
+
 /// Whether goals have to be run to judge the claims of this iteration. Not needed while cheaper evidence is missing.
 pub(super) fn wants_goals(state: &LoopState, outcome: &Outcome) -> bool {
     claimed(state, outcome) && cheap_reasons(state).is_empty()
@@ -101,9 +106,10 @@ pub(super) fn judge(state: &LoopState, outcome: &Outcome) -> Verdict {
         return Verdict::NoClaim;
     }
     let mut reasons = cheap_reasons(state);
-    // A check that failed says more than the task that is open because of it.
-    let failed = failed_checks(state).count();
-    reasons.retain(|reason| !matches!(reason, Missing::TasksOpen { open, .. } if *open as usize <= failed));
+    // The reason against a tick says more than the task that is open because of it.
+    let held = failed_checks(state).count() + scope_reasons(state).count();
+    reasons.retain(|reason| !matches!(reason, Missing::TasksOpen { open, .. } if *open as usize <= held));
+    reasons.extend(scope_reasons(state));
     reasons.extend(goal_reasons(&state.view.iterations.latest_assessment().goals));
     reasons.extend(test_reasons(state));
     // Happens only if cheaper evidence is missing as well, or if the run is stopping.

@@ -41,6 +41,7 @@ pub(super) fn hints(state: &LoopState, reason: &StopReason) -> Vec<Hint> {
         }));
     }
     let is_done = matches!(reason, StopReason::Done { .. });
+    hints.extend(state.view.permissions.about_scope().map(|_| Hint::ConfirmScope));
     let place = state.view.head.clone();
     hints.extend(place.map(|place| Hint::HeadPlaced { place }));
     let stashes = state.view.stashes.iter().cloned();

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use crate::{
     event::{
         AgentCall, AgentEvent, AgentSignal, CancelReason, Checkpoint, Claim, ClaimEvent, Event, GateEvent, Hook,
-        HookEvent, IterationEvent, Outcome, PlanEvent, Problem, ProblemKind, Role, RunEvent, SessionId, SessionMode,
-        SteeringEvent, SteeringId, TaskEvent, WorkerEvent,
+        HookEvent, IterationEvent, Missing, Outcome, PlanEvent, Problem, ProblemKind, Role, RunEvent, SessionId,
+        SessionMode, SteeringEvent, SteeringId, TaskEvent, WorkerEvent,
     },
-    run::{Phase, RunView},
+    run::{Phase, RunView, Scopes},
 };
 
 use super::{
@@ -90,6 +90,8 @@ pub struct InternalState {
     /// Trees seen in this run. Returning to one is not progress.
     pub trees: Vec<String>,
     pub reviews: Reviews,
+    /// The changes of tasks outside of their scopes.
+    pub scopes: Scopes,
     /// The limits that the user was told of.
     pub warnings: Warnings,
     pub windows: Windows,
@@ -122,6 +124,7 @@ impl InternalState {
             self.prompt_outdated = false;
         }
         self.reviews.apply(view, event);
+        self.scopes.apply(view, event);
         self.unreported_tasks.apply(view, event);
         self.after_edits.apply(event);
         self.know_done(view, event);
@@ -237,6 +240,21 @@ impl InternalState {
             Event::Claim(ClaimEvent::Refused { reasons, .. }) => self.feedback.push(Feedback::ClaimRefused {
                 reasons: reasons.to_vec(),
             }),
+            // A tick that does not count is refused besides.
+            Event::Task(TaskEvent::ScopeChecked {
+                task,
+                outside,
+                more,
+                ticked: false,
+                ..
+            }) if *more > 0 || !outside.is_empty() => self.feedback.push(Feedback::OutOfScope {
+                found: Missing::OutOfScope {
+                    task: task.into(),
+                    files: outside.clone(),
+                    more: *more,
+                },
+            }),
+            Event::Task(TaskEvent::ScopeChecked { .. }) => {}
             Event::Steering(SteeringEvent::Delivered { id, .. }) | Event::Steering(SteeringEvent::Withdrawn { id }) => {
                 self.prompted.retain(|prompted| prompted != id);
             }
@@ -260,7 +278,7 @@ impl InternalState {
                 | PlanEvent::Changed { .. }
                 | PlanEvent::Edited { .. },
             )
-            | Event::Task(TaskEvent::SetAside { .. })
+            | Event::Task(TaskEvent::SetAside { .. } | TaskEvent::ScopeConfirmed { .. })
             | Event::Iteration(IterationEvent::PreparationStarted { .. } | IterationEvent::CancelRequested { .. })
             | Event::Agent(AgentEvent::FoundIdle { .. } | AgentEvent::FoundActive)
             | Event::Worker(WorkerEvent::AdapterLimited { .. } | WorkerEvent::LiveChannelGivenUp { .. })

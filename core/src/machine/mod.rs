@@ -79,6 +79,8 @@ mod question_tests;
 #[cfg(test)]
 mod review_tests;
 #[cfg(test)]
+mod scope_tests;
+#[cfg(test)]
 mod scripted_run;
 #[cfg(test)]
 mod session_tests;
@@ -101,7 +103,7 @@ pub use effect::{Effect, Timer, TimerKind};
 pub use feedback::Feedback;
 pub use gate::{goal_reasons, reachable_confidence};
 pub use internal_state::{InternalState, LastMessage};
-pub use question::{LateAnswer, NoAnswer, late_answer, read as read_answer, tests_confirmed};
+pub use question::{LateAnswer, NoAnswer, confirmed, late_answer, read as read_answer};
 pub use reviews::{ReviewSubject, Reviews};
 pub use state::{ClosedReason, LoopState};
 pub use step::{Step, step};
@@ -362,6 +364,8 @@ pub struct Settlement {
     pub added: Vec<String>,
     /// The goals that have to pass before ticked tasks count as done. The plan has these tasks as open.
     pub unchecked: Vec<String>,
+    /// The changes of tasks outside of their scopes. The plan has the tasks that are held for these as open.
+    pub scopes: Vec<ScopeFinding>,
     /// Why the agent says that it cannot continue.
     pub blocked: Option<String>,
     /// The agent's own words that the work is not done.
@@ -398,6 +402,7 @@ impl Settlement {
             vanished: Vec::new(),
             added: Vec::new(),
             unchecked: Vec::new(),
+            scopes: Vec::new(),
             blocked: None,
             denies_done: None,
             question: None,
@@ -409,6 +414,17 @@ impl Settlement {
             random,
         }
     }
+}
+
+/// What a task whose scope was checked has changed outside of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScopeFinding {
+    /// The text of the task when the run began.
+    pub task: String,
+    pub outside: Vec<String>,
+    /// Number of further files.
+    pub more: u64,
+    pub ticked: bool,
 }
 
 /// Changes to tests.

@@ -3,10 +3,12 @@
 use crate::{
     event::{
         Answer, AnswerPlace, AnsweredAsk, Ask, AskEvent, ConfirmedBy, Event, GateEvent, Question, Remember, RuleScope,
-        TEXT_CAP_BYTES, clip,
+        TEXT_CAP_BYTES, TaskEvent, Text, clip,
     },
     run::RunView,
 };
+
+use super::state::LoopState;
 
 /// The meaning of an answer to a request with questions.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,16 +100,33 @@ pub fn late_answer(
     })
 }
 
-/// The event that confirms changed tests, if question `number` asks for it and the answer is yes. Any other answer is a
+/// The event that accepts what the agent did, if question `number` asks for it and the answer is yes. Any other answer is a
 /// message to the agent.
-pub fn tests_confirmed(view: &RunView, number: u32, answer: &Answer, at: AnswerPlace) -> Option<Event> {
+pub fn confirmed(state: &LoopState, number: u32, answer: &Answer, at: AnswerPlace) -> Option<Event> {
+    tests_confirmed(&state.view, number, answer, at).or_else(|| scope_confirmed(state, number, answer, at))
+}
+
+fn scope_confirmed(state: &LoopState, number: u32, answer: &Answer, at: AnswerPlace) -> Option<Event> {
+    let asked = state
+        .view
+        .permissions
+        .about_scope()
+        .filter(|asked| asked.number == number)?;
+    answer.is_yes().then(|| {
+        let more = state.internal.scopes.iter().map(|changes| changes.more).max();
+        Event::Task(TaskEvent::ScopeConfirmed {
+            iteration: asked.iteration,
+            files: asked.request.paths.iter().map(Text::from).collect(),
+            more: more.unwrap_or_default(),
+            at,
+            ask: number,
+        })
+    })
+}
+
+fn tests_confirmed(view: &RunView, number: u32, answer: &Answer, at: AnswerPlace) -> Option<Event> {
     let asked = view.permissions.about_tests().filter(|asked| asked.number == number)?;
-    let is_yes = match answer {
-        Answer::Allow { .. } => true,
-        Answer::Words { words } => matches!(words.join(" ").trim().to_lowercase().as_str(), "yes" | "y"),
-        Answer::Deny { .. } => false,
-    };
-    is_yes.then(|| {
+    answer.is_yes().then(|| {
         Event::Gate(GateEvent::TestsConfirmed {
             iteration: asked.iteration,
             changes: asked.changes.clone(),

@@ -5,15 +5,15 @@ use crate::{
         AskEvent, Breakdown, BreakerCause, BreakerState, CancelReason, Claim, ClaimEvent, ConfirmedBy, Denial, Event,
         Finding, GateEvent, GoalsWhen, IterationEvent, LimitKind, LostRepository, Missing, Notice, Outcome, PlanEvent,
         PlanSnapshot, Problem, ProblemKind, Proof, RequestedBy, ReviewEvent, Role, SessionMode, StopReason,
-        StopRequest, TaskEvent, TimeEvent, Wait, WaitCause, WorkerEvent,
+        StopRequest, TaskEvent, Text, TimeEvent, Wait, WaitCause, WorkerEvent,
     },
     limits::{LimitScope, day_limit_reached, run_limit_reached},
     notices,
-    run::{Observation, Phase, StopAsked, tests_question},
+    run::{Observation, Phase, StopAsked, TaskChanges, scope_question, tests_question},
 };
 
 use super::{
-    FoundTests, Settlement, Verification,
+    FoundTests, ScopeFinding, Settlement, Verification,
     breaker::{self, LoopControl},
     comments,
     decision::StepDecision,
@@ -55,6 +55,7 @@ pub(super) fn settled(decision: &mut StepDecision, now_ms: u64, iteration: u32, 
         committed: found.committed.clone(),
         elsewhere: found.elsewhere.clone(),
     }));
+    scopes_checked(decision, iteration, &found.scopes);
     for claim in &found.claims {
         decision.push(Event::Claim(ClaimEvent::Made {
             iteration,
@@ -157,6 +158,36 @@ fn tests_changed(decision: &mut StepDecision, iteration: u32, found: &FoundTests
             let ask = Box::new(tests_question(number, iteration, &found.change));
             decision.push(Event::Ask(AskEvent::Asked { ask }));
         }
+    }
+}
+
+/// Records what was found about scopes, and asks the user about ticks that do not count for it.
+fn scopes_checked(decision: &mut StepDecision, iteration: u32, found: &[ScopeFinding]) {
+    for finding in found {
+        let outside: Vec<Text> = finding.outside.iter().map(Text::from).collect();
+        let known = decision
+            .state
+            .internal
+            .scopes
+            .iter()
+            .find(|known| known.task == finding.task);
+        let is_known = match known {
+            Some(known) => known.outside == outside && known.more == finding.more,
+            None => outside.is_empty() && finding.more == 0,
+        };
+        if is_known && !(finding.ticked && known.is_some_and(TaskChanges::holds_tick)) {
+            continue;
+        }
+        decision.push(Event::Task(TaskEvent::ScopeChecked {
+            iteration,
+            task: finding.task.clone(),
+            outside: outside.into(),
+            more: finding.more,
+            ticked: finding.ticked,
+        }));
+    }
+    if let Some(ask) = scope_question(&decision.state.view, iteration, &decision.state.internal.scopes) {
+        decision.push(Event::Ask(AskEvent::Asked { ask: Box::new(ask) }));
     }
 }
 
@@ -371,9 +402,9 @@ fn conclude(decision: &mut StepDecision, now_ms: u64, iteration: u32, outcome: &
             }
         }
         gate::Verdict::NoClaim => {
-            // A tick whose check failed is refused, although it claims one task only.
-            let reasons = gate::goal_reasons(gate::failed_checks(&decision.state));
-            let reasons: Vec<Missing> = reasons.collect();
+            // A tick whose check failed is refused, although it claims one task only. So is one for files outside of its scope.
+            let checks = gate::goal_reasons(gate::failed_checks(&decision.state));
+            let reasons: Vec<Missing> = checks.chain(gate::scope_reasons(&decision.state)).collect();
             if !reasons.is_empty() {
                 let reasons = Missing::listed(reasons);
                 decision.push(Event::Claim(ClaimEvent::Refused { iteration, reasons }));

@@ -14,7 +14,7 @@ use super::{
     comments::{self, comment_events},
     decision::{StepDecision, is_running},
     permission,
-    question::{late_answer, tests_confirmed},
+    question::{confirmed, late_answer},
     settle,
 };
 
@@ -61,7 +61,7 @@ pub(super) fn apply_command(decision: &mut StepDecision, now_ms: u64, command: &
                     }
                 }
                 false => {
-                    if let Some(confirmed) = tests_confirmed(&decision.state.view, *ask, answer, *at) {
+                    if let Some(confirmed) = confirmed(&decision.state, *ask, answer, *at) {
                         decision.push(confirmed);
                     } else if let Ok(late) = late_answer(&decision.state.view, *ask, answer, *at) {
                         if let Some(added) = late.added {
@@ -128,9 +128,9 @@ fn answer_delivery(view: &RunView, ask: u32) -> SteeringKind {
 
 /// Reopens an ended run for a message or an answer, unless it is closed for good. No other command does.
 pub(super) fn reopen(decision: &mut StepDecision, now_ms: u64, command: &UserCommand, by: RequestedBy) {
-    // Tests that are confirmed need no other iteration.
+    // Confirmed changes need no other iteration.
     if let UserCommand::Answer { ask, answer, at } = command
-        && let Some(confirmed) = tests_confirmed(&decision.state.view, *ask, answer, *at)
+        && let Some(confirmed) = confirmed(&decision.state, *ask, answer, *at)
     {
         return decision.push(confirmed);
     }

@@ -118,7 +118,8 @@ impl Asks {
             Event::Gate(GateEvent::TestsConfirmed {
                 by: ConfirmedBy::User { at, ask },
                 ..
-            }) => {
+            })
+            | Event::Task(TaskEvent::ScopeConfirmed { at, ask, .. }) => {
                 if let Some(entry) = self.numbered(*ask) {
                     entry.end = Some(AskEnd::Decided {
                         allowed: true,

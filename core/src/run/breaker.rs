@@ -161,6 +161,7 @@ impl Breaker {
             | Missing::CommentOpen { .. }
             | Missing::TaskVanished { .. }
             | Missing::PlanUnreadable
+            | Missing::OutOfScope { .. }
             | Missing::GoalsNotRun
             | Missing::NeedsSecondClaim
             | Missing::NotSaid

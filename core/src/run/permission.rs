@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Block, Recent};
 use crate::event::{
-    Answered, Ask, AskEvent, AskKind, AskVerdict, CancelReason, Decider, Event, GateEvent, IterationEvent, Outcome,
-    PermissionMode, PermissionRequest, Question, RememberedRule, RuleScope, RunEvent, RunId,
+    AnswerPlace, Answered, Ask, AskEvent, AskKind, AskVerdict, CancelReason, Decider, Event, GateEvent, IterationEvent,
+    Outcome, PermissionMode, PermissionRequest, Question, RememberedRule, RuleScope, RunEvent, RunId, TaskEvent,
 };
 
 const ANSWERED: usize = 2_000;
@@ -101,8 +101,8 @@ impl<'v> OpenAsk<'v> {
     }
 
     /// Whether the answer is a decision that no agent waits for and no prompt delivers.
-    pub fn is_about_tests(self) -> bool {
-        self.ask().is_some_and(Ask::is_about_tests)
+    pub fn is_decision(self) -> bool {
+        self.ask().is_some_and(Ask::is_decision)
     }
 
     /// Whether no agent waits for the answer.
@@ -133,7 +133,7 @@ impl<'v> OpenAsk<'v> {
         match self {
             OpenAsk::Blocks(block) => block.question.clone(),
             OpenAsk::Waits(ask) | OpenAsk::Missed(ask) => match &ask.request.questions[..] {
-                [] if ask.is_about_tests() => ask.request.title.clone(),
+                [] if ask.is_decision() => ask.request.title.clone(),
                 [] => format!("{}: {}", ask.request.tool, ask.request.title),
                 questions => {
                     let texts = questions.iter().map(|question| question.text.as_str());
@@ -183,6 +183,11 @@ impl Permissions {
             }
             Event::Ask(AskEvent::Asked { ask }) => self.ask(at_ms, ask),
             Event::Gate(GateEvent::TestsConfirmed { .. }) => self.unanswered.retain(|ask| !ask.is_about_tests()),
+            Event::Task(TaskEvent::ScopeConfirmed { at, ask, .. }) => self.accept_scope(at_ms, *ask, *at),
+            // The agent has put the files back.
+            Event::Task(TaskEvent::ScopeChecked { outside, more: 0, .. }) if outside.is_empty() => {
+                self.unanswered.retain(|ask| ask.kind != AskKind::Scope);
+            }
             Event::Ask(AskEvent::RulesAdded {
                 ask,
                 scope,
@@ -220,11 +225,30 @@ impl Permissions {
             }
             AskKind::Ticket if self.unanswered.len() < UNANSWERED => self.unanswered.push(asked),
             AskKind::Ticket => {}
-            AskKind::Tests => {
-                self.unanswered.retain(|ask| !ask.is_about_tests());
+            AskKind::Tests | AskKind::Scope => {
+                self.unanswered.retain(|known| known.kind != ask.kind);
                 self.unanswered.push(asked);
             }
         }
+    }
+
+    fn accept_scope(&mut self, at_ms: u64, ask: u32, at: AnswerPlace) {
+        let asked = self.unanswered.iter().find(|known| known.number == ask);
+        let answered = asked.map(|asked| Answered {
+            iteration: asked.iteration,
+            ask: Some(ask),
+            id: asked.request.id.clone(),
+            tool: asked.request.tool.clone(),
+            title: asked.request.title.clone(),
+            verdict: AskVerdict::Allowed,
+            by: Decider::User { at },
+            message: None,
+            waited_ms: 0,
+            denials: 0,
+            at_ms,
+        });
+        answered.into_iter().for_each(|answered| self.answered.push(answered));
+        self.unanswered.retain(|ask| ask.kind != AskKind::Scope);
     }
 
     fn answer(&mut self, at_ms: u64, answered: &Answered) {
@@ -263,6 +287,16 @@ impl Permissions {
     /// The source of the decision on a question.
     pub fn decider(&self, number: u32) -> Option<&Decider> {
         self.answer_to(number).map(|answered| &answered.by)
+    }
+
+    /// The open questions whether to accept what the agent did.
+    pub fn decisions(&self) -> impl Iterator<Item = &Ask> {
+        self.unanswered.iter().filter(|ask| ask.is_decision())
+    }
+
+    /// The open question whether to accept changes outside of scopes.
+    pub fn about_scope(&self) -> Option<&Ask> {
+        self.unanswered.iter().find(|ask| ask.kind == AskKind::Scope)
     }
 
     /// The open question whether to accept changed tests.

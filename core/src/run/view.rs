@@ -258,6 +258,11 @@ impl RunView {
                 self.set_baseline(result);
             }
             Event::Gate(GateEvent::TestsConfirmed { .. }) => self.confirm_tests(),
+            Event::Task(TaskEvent::ScopeConfirmed { .. }) => {
+                if let Phase::Stopped { end } = &mut self.phase {
+                    end.hints.retain(|hint| *hint != Hint::ConfirmScope);
+                }
+            }
             Event::Gate(GateEvent::EditsChecked { results, .. }) => {
                 results.iter().for_each(|result| self.set_result(None, result));
             }
@@ -345,7 +350,7 @@ impl RunView {
             Event::Time(TimeEvent::ClockMoved { .. } | TimeEvent::DayBegan { .. })
             | Event::Run(RunEvent::LimitNeared { .. } | RunEvent::CommandRefused { .. })
             | Event::Plan(PlanEvent::NotRead { .. })
-            | Event::Task(TaskEvent::SetAside { .. })
+            | Event::Task(TaskEvent::SetAside { .. } | TaskEvent::ScopeChecked { .. })
             | Event::Iteration(IterationEvent::LeftoverFound { .. })
             | Event::Agent(
                 AgentEvent::Stated { .. }
@@ -449,10 +454,10 @@ impl RunView {
         }
     }
 
-    /// Takes an ordinary message as a reply to every blocked task. It does not decide on tests.
+    /// Takes an ordinary message as a reply to every blocked task. It decides on nothing that the agent did.
     fn reply_to_all(&mut self) {
         self.blocks.clear();
-        self.permissions.unanswered.retain(Ask::is_about_tests);
+        self.permissions.unanswered.retain(Ask::is_decision);
     }
 
     /// Returns to the idle phase after an end. A new message resets the counts of the breaker; a plain continuation

@@ -338,11 +338,12 @@ impl Driver {
     fn look_at_plan(&self, iteration: u32, asked: PlanReadPurpose, reply: ReplySender) {
         let (jobs, found) = (Arc::clone(&self.jobs), self.tools.calls.found_in.clone());
         let before = self.state().view.plan.clone();
+        let held = self.state().internal.scopes.held();
         tokio::spawn(async move {
             let is_claim = matches!(asked, PlanReadPurpose::Claim { .. });
             let look = inherited(move || match is_claim {
                 true => jobs.look_at_claim(&before),
-                false => jobs.look_again(&before, Look::default()),
+                false => jobs.look_again(&before, &held, Look::default()),
             });
             let Ok(seen) = spawn_blocking(look).await else { return };
             let seen = OffLoopResult::Plan {

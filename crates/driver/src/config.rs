@@ -66,6 +66,8 @@ pub struct RunConfig {
     pub runners: &'static Runners,
     /// The files that decide the results of goals, which the agent must not change.
     pub guard: Option<FileGuard>,
+    /// Tells files with tests, also where there is no goal.
+    pub test_files: FileGuard,
     /// The confinement of sealed goals, without their copy of the project; `None` if there is no sandbox.
     pub sealed: Option<Confinement>,
     /// The language servers that agents may ask.

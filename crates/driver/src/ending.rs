@@ -8,10 +8,10 @@ use std::{path::PathBuf, time::Duration};
 
 use ralph_core::{
     event::{
-        Answer, AnswerPlace, AnsweredAsk, AskEvent, CommandRefusal, Event, Notice, RequestedBy, RuleScope,
+        Answer, AnswerPlace, AnsweredAsk, Ask, AskEvent, CommandRefusal, Event, Notice, RequestedBy, RuleScope,
         SteeringEvent, SteeringId, SteeringKind, StopReason, StopRequest, TestsChange, UserCommand,
     },
-    machine::{Input, LateAnswer, late_answer, tests_confirmed},
+    machine::{Input, LateAnswer, confirmed, late_answer},
     run::RunView,
 };
 use ralph_state::{
@@ -19,7 +19,9 @@ use ralph_state::{
     store::{lock::Lock, rules},
 };
 use ralph_system::{os::now_ms, paths::ProjectPaths};
-use ralph_words::{closed_in_words, command_refusal_in_words, late_answer_in_words, no_answer_in_words};
+use ralph_words::{
+    closed_in_words, command_refusal_in_words, confirmed_in_words, late_answer_in_words, no_answer_in_words,
+};
 
 use super::{
     config::PermissionDecider,
@@ -143,8 +145,8 @@ pub enum LeaveOutcome {
         /// A sentence about the rules that the answer adds, or does not add; empty if the answer was to add none.
         rules: String,
     },
-    /// Tests count as changed.
-    Confirmed,
+    /// The work of the agent is accepted, as the sentence says.
+    Confirmed(&'static str),
     /// No run has been started here yet.
     NoRun,
     Refused {
@@ -170,10 +172,11 @@ pub fn leave(
     };
     let mut run = run.into_resumable()?;
     if let DeferredMessage::Answer { ask, answer, at } = message
-        && let Some(confirmed) = tests_confirmed(&run.state.view, *ask, answer, *at)
+        && let Some(confirmed) = confirmed(&run.state, *ask, answer, *at)
     {
+        let words = confirmed_in_words(&confirmed).unwrap_or_default();
         run.journal.append(now_ms(), confirmed)?;
-        return Ok(LeaveOutcome::Confirmed);
+        return Ok(LeaveOutcome::Confirmed(words));
     }
     if let Some(closed) = run.state.closed_for_good() {
         let why = closed_in_words(closed, &run.state.view);
@@ -263,6 +266,15 @@ pub fn tests_question(paths: &ProjectPaths) -> Result<Option<TestsQuestion>, Ope
         },
     });
     Ok(question)
+}
+
+/// Finds the open question whether changes of the last run outside of a scope are accepted.
+///
+/// # Errors
+/// As [`OpenRun::open`](super::OpenRun::open).
+pub fn scope_question(paths: &ProjectPaths) -> Result<Option<Ask>, OpenError> {
+    let run = latest(paths)?;
+    Ok(run.and_then(|run| run.state.view.permissions.about_scope().cloned()))
 }
 
 /// The parts of a message that are written to the journal.

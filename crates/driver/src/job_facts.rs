@@ -1,11 +1,11 @@
 //! The facts about the state of the loop that the work around an iteration needs.
 
-use std::path::PathBuf;
+use std::{collections::BTreeSet, path::PathBuf};
 
 use ralph_core::{
     event::{BreakerState, Checkpoint, Claim, Outcome, PlanSnapshot, SteeringId, SteeringKind},
     machine::{LoopState, Statement},
-    run::{Phase, standing_refusal},
+    run::{Phase, TaskChanges, standing_refusal},
 };
 use ralph_state::store::accounts::AccountFile;
 
@@ -51,6 +51,8 @@ pub(super) struct PrepareJob {
     pub(super) so_far: RunSoFar,
     /// Whether the plan allows changing tests at some task.
     pub(super) tests_may_change: bool,
+    /// The tasks whose ticks do not count because of files outside of their scopes.
+    pub(super) held: BTreeSet<String>,
 }
 
 /// The facts about the state that a settlement needs.
@@ -79,6 +81,8 @@ pub(super) struct SettleJob {
     pub(super) reported_files: Vec<PathBuf>,
     /// The task that the iteration worked on.
     pub(super) task: Option<String>,
+    /// The changes of tasks outside of their scopes so far.
+    pub(super) scopes: Vec<TaskChanges>,
     pub(super) comments: CommentsBefore,
     /// Whether ralph ended the session before its turn was over.
     pub(super) is_cancelled: bool,
@@ -134,6 +138,7 @@ impl PrepareJob {
             review: ReviewScope::for_next(state),
             so_far: RunSoFar::new(state),
             tests_may_change: may_change_tests(state, |_| true),
+            held: state.internal.scopes.held(),
         }
     }
 }
@@ -166,6 +171,7 @@ impl SettleJob {
                 && standing_refusal(&state.view).is_some_and(|refusal| refusal.reason.may_be_confirmed()),
             tests_why: state.view.changed_tests.why.clone(),
             task: task.cloned(),
+            scopes: state.internal.scopes.iter().cloned().collect(),
             comments: CommentsBefore::of(&state.view),
             is_cancelled: matches!(state.view.phase.outcome(), Some(Outcome::Cancelled { .. })),
         }

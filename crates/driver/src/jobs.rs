@@ -53,6 +53,7 @@ use super::{
     prompt_context::PromptContext,
     review::{ReviewContext, ReviewScope},
     room::{Room, RunRoom},
+    scopes::RunScopes,
     test_gate::{Look, RunFiles, RunSoFar, TestGate, Work, added_lines},
 };
 
@@ -91,6 +92,7 @@ pub(super) struct JobContext {
     pub(super) leavings: Mutex<Leavings>,
     /// The processes that sessions have left running.
     pub(super) left: LeftProcesses,
+    pub(super) scopes: RunScopes,
     /// The tests of the goals, as they were when the run began.
     pub(super) gate: Arc<TestGate>,
     /// The place where goals run.
@@ -174,7 +176,7 @@ impl JobContext {
                 story_state = reading.story_state.take();
                 let mut plan = self.task_rules.followed(reading, Some(&mut notices));
                 // The prompt's task may be one that is ticked and not done.
-                self.task_rules.hold(&mut plan, &job.plan, &[]);
+                self.task_rules.hold(&mut plan, &job.plan, &[], &job.held);
                 (plan, Some(unread.into()))
             }
             // The agent is told, and the tasks are known.
@@ -342,9 +344,13 @@ impl JobContext {
             .ok()
             .map(|reading| std::mem::take(&mut reading.unread).into());
         let mut plan = reading.map(|reading| self.task_rules.followed(reading, Some(&mut notices)));
-        let unchecked = plan
-            .as_mut()
-            .map_or_else(|_| Vec::new(), |plan| self.task_rules.hold(plan, &job.plan, &[]));
+        let (mut scopes, mut unchecked, repository) = (Vec::new(), Vec::new(), self.repository.as_ref());
+        if let Ok(plan) = &mut plan {
+            let held = self
+                .scopes
+                .check(job, plan, repository, checkpoint.as_ref(), &mut scopes);
+            unchecked = self.task_rules.hold(plan, &job.plan, &[], &held);
+        }
         let edits = edits(&job.plan, &plan);
         let tests = self.changed_tests(job, checkpoint.as_ref(), &mut notices);
         let files = CommentedFiles {
@@ -373,6 +379,7 @@ impl JobContext {
             vanished: edits.vanished,
             added: edits.added,
             unchecked,
+            scopes,
             blocked: job.stated.blocked.clone(),
             denies_done: job.stated.denies_done.clone(),
             question: job.stated.question.clone(),
@@ -393,7 +400,8 @@ impl JobContext {
         }
         let plan_now = self.read_plan().ok().map(|reading| {
             let mut plan = self.task_rules.followed(reading, None);
-            self.task_rules.hold(&mut plan, &job.plan, &[]);
+            self.task_rules
+                .hold(&mut plan, &job.plan, &[], &self.scopes.unchecked(&job.plan));
             plan
         });
         let subject = CommitSubject {
@@ -491,6 +499,7 @@ impl JobContext {
             template: &self.template,
             confined: self.confined,
             repository: self.repository.as_ref(),
+            scopes: self.scopes.at_start(),
         };
         context.prompt(job, plan, found)
     }
@@ -543,15 +552,16 @@ impl JobContext {
     pub(super) fn toggled_boxes(&self, before: &PlanSnapshot) -> Option<Vec<u32>> {
         let reading = self.plan_target.read(&self.plan, self.section.as_deref()).ok()?;
         let mut plan = reading.plan;
-        self.task_rules.hold(&mut plan, before, &[]);
+        self.task_rules
+            .hold(&mut plan, before, &[], &self.scopes.unchecked(before));
         Some(ralph_plan::toggled(before, &plan))
     }
 
-    /// Reads the plan after the goals have run, because they may run code of the agent.
-    pub(super) fn look_again(&self, before: &PlanSnapshot, look: Look) -> Verification {
+    /// Reads the plan after the goals have run, because they may run code of the agent. Ticks of the tasks `held` do not count.
+    pub(super) fn look_again(&self, before: &PlanSnapshot, held: &BTreeSet<String>, look: Look) -> Verification {
         let mut plan = self.read_plan().map(|reading| self.task_rules.followed(reading, None));
         if let Ok(plan) = &mut plan {
-            self.task_rules.hold(plan, before, &look.results);
+            self.task_rules.hold(plan, before, &look.results, held);
         }
         verification(before, plan, look)
     }

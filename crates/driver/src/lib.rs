@@ -48,6 +48,7 @@ mod review;
 mod room;
 mod ruling;
 mod run;
+mod scopes;
 mod sealed;
 mod session;
 #[cfg(test)]
@@ -61,7 +62,7 @@ mod usage_throttle;
 pub use clock::{ClockReading, RunClock, batch_time};
 pub use comments::{CommentOutcome, change_comments, with_lines};
 pub use config::{AvailableAgent, DenialScanner, PermissionDecider, RunConfig};
-pub use ending::{DeferredMessage, LeaveOutcome, TestsQuestion, leave, tests_question, withdraw};
+pub use ending::{DeferredMessage, LeaveOutcome, TestsQuestion, leave, scope_question, tests_question, withdraw};
 pub use goals::{ExecutionContext, check_goals};
 pub use handle::{LoopBusy, LoopHandle};
 pub use hooks::HookStarter;

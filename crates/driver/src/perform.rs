@@ -287,6 +287,7 @@ impl Driver {
             failed_before: FailedBefore::of(&state.view.iterations.at_start.goals),
         });
         let before = state.view.plan.clone();
+        let held = state.internal.scopes.held();
         let so_far = RunSoFar::new(state);
         let tests_from = so_far.tests_from;
         let (from, to) = (state.internal.baseline.clone(), state.internal.latest.clone());
@@ -333,7 +334,7 @@ impl Driver {
             look.notices.extend(notice);
             look.notices.extend(denials(&look.results));
             // Reads files: not on the loop's thread.
-            let found = tokio::task::spawn_blocking(inherited(move || jobs.look_again(&before, look)));
+            let found = tokio::task::spawn_blocking(inherited(move || jobs.look_again(&before, &held, look)));
             let verification = Box::new(found.await.unwrap_or_else(|_| nothing_verified()));
             let found = Input::Verified {
                 iteration,

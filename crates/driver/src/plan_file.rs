@@ -6,7 +6,7 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use ralph_core::event::{Goal, GoalResult, Notice, PlanSnapshot, Settings, TaskSettings};
+use ralph_core::event::{Goal, GoalResult, Notice, PlanSnapshot, ScopedTask, Settings, TaskSettings};
 use ralph_plan::{ParsedPlan, PlanError, PlanKind, TaskMistake};
 use ralph_system::files::{self, PLAN_CAP_BYTES, ReadError};
 use ralph_text::{Position, with_causes};
@@ -147,6 +147,8 @@ pub(super) struct TaskRules {
     goals: Vec<Goal>,
     /// Texts of the tasks that were optional when the run began.
     optional: Vec<String>,
+    /// The scopes that tasks had then.
+    scopes: Vec<ScopedTask>,
     reported_mistakes: Mutex<BTreeSet<String>>,
 }
 
@@ -156,6 +158,7 @@ impl TaskRules {
             agents: agents.to_vec(),
             goals: settings.goals.clone(),
             optional: settings.optional_tasks.clone(),
+            scopes: settings.scopes.clone(),
             reported_mistakes: Mutex::default(),
         }
     }
@@ -206,13 +209,20 @@ impl TaskRules {
     }
 
     /// Applies what the run knows to a plan: done tasks that were removed stay done, and ticks without a passed check do
-    /// not count. Returns the names of the checks that have to be run.
-    pub(super) fn hold(&self, plan: &mut PlanSnapshot, before: &PlanSnapshot, results: &[GoalResult]) -> Vec<String> {
+    /// not count, nor those of tasks that are `held`. Returns the names of the checks that have to be run.
+    pub(super) fn hold(
+        &self,
+        plan: &mut PlanSnapshot,
+        before: &PlanSnapshot,
+        results: &[GoalResult],
+        held: &BTreeSet<String>,
+    ) -> Vec<String> {
+        ralph_plan::hold_out_of_scope(plan, &self.scopes, held);
         ralph_plan::keep_done(before, plan);
         ralph_plan::hold_unchecked(plan, &self.goals, before, results)
     }
 
-    /// Returns the tasks whose check is not that of the run. The run keeps the checks with which it began, whoever changed
+    /// Returns the tasks whose check or scope is not that of the run. The run keeps those with which it began, whoever changed
     /// the plan.
     fn other_checks(
         &self,
@@ -231,8 +241,15 @@ impl TaskRules {
                 checks.get(found.text.as_str()).copied(),
                 found.settings.check.as_deref(),
             );
+            let scope = self.scopes.iter().find(|scoped| scoped.task == found.text);
+            let scope = scope.filter(|scoped| scoped.only != found.settings.only);
             let what = match (own, written) {
-                (own, written) if own == written => return None,
+                (own, written) if own == written => {
+                    format!(
+                        "the scope with which the run began still counts: {}",
+                        scope?.only.join(",")
+                    )
+                }
                 // The task has gained a note.
                 (None, Some(written)) if checks.values().any(|own| *own == written) => return None,
                 (Some(own), _) => format!("the check with which the run began still counts: {own}"),

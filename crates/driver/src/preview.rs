@@ -55,6 +55,7 @@ pub fn next_prompt(preview: &Preview<'_>) -> Result<String, JournalError> {
     let project = preview.paths.project();
     let plan = preview.plan.strip_prefix(project).unwrap_or(preview.plan);
     let context = PromptContext {
+        scopes: &[],
         plan: &plan_in_prompt(&plan.to_string_lossy(), preview.section),
         kind: PlanKind::from_path(preview.plan),
         story_state: preview.story_state,

@@ -1,6 +1,6 @@
 //! The prompt of an iteration: the state of the loop, and what its preparation has found.
 
-use ralph_core::event::{Leftover, Notice, PlanSnapshot, SteeringKind};
+use ralph_core::event::{Leftover, Notice, PlanSnapshot, ScopedTask, SteeringKind};
 use ralph_git::Repository;
 use ralph_plan::{
     PlanKind, StoryState,
@@ -18,6 +18,8 @@ pub(super) struct PromptContext<'a> {
     pub(super) template: &'a PromptTemplate,
     pub(super) confined: AgentConfinement,
     pub(super) repository: Option<&'a Repository>,
+    /// The scopes of tasks when the run began.
+    pub(super) scopes: &'a [ScopedTask],
 }
 
 impl PromptContext<'_> {
@@ -36,6 +38,7 @@ impl PromptContext<'_> {
         let before = job.before.as_ref().map(|before| before.handover(self.repository));
         let standing = texts(&[SteeringKind::Standing]);
         let once = texts(&[SteeringKind::Next, SteeringKind::Now]);
+        let scoped = current.and_then(|task| plan.scope_of(self.scopes, &task.text));
         let input = PromptInput {
             plan: self.plan,
             kind: self.kind,
@@ -43,6 +46,7 @@ impl PromptContext<'_> {
             task: current.map(|task| task.text.as_str()),
             line: current.map_or(0, |task| task.line),
             section: position.and_then(|position| plan.section_of(position)),
+            only: scoped.as_ref().map_or(&[], |scoped| &scoped.only),
             steps: current.map_or(&[], |task| &task.steps),
             sent_back: sent_back.is_some_and(|task| task.done),
             iteration: job.iteration,

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use ralph_core::{
     event::{
-        Answer, AnswerPlace, AskEvent, BackgroundCommand, BackgroundEvent, BackgroundRefusal, Event, GateEvent,
-        IterationEvent, Notice, RequestedBy, Requester, RunEvent, RunId, SteeringEvent, SteeringKind, StopRequest,
-        TimeEvent, UserCommand,
+        Answer, AnswerPlace, AskEvent, BackgroundCommand, BackgroundEvent, BackgroundRefusal, Event, IterationEvent,
+        Notice, RequestedBy, Requester, RunEvent, RunId, SteeringEvent, SteeringKind, StopRequest, TimeEvent,
+        UserCommand,
     },
     limits::{LIMITS, LimitUnit, consumption, limits_now},
     machine::{Input, LoopState, late_answer, read_answer},
@@ -16,8 +16,8 @@ use ralph_state::control::{ClientRole, ControlReply, ControlRequest, LimitUse, P
 use ralph_text::one_line;
 use ralph_words::{
     ToolRefusal, agent_command_in_words, background_refusal_in_words, closed_in_words, command_refusal_in_words,
-    late_answer_in_words, limit_raise, mode_in_words, mode_word, new_limits_in_words, no_answer_in_words,
-    phase_in_words, scope_in_words, task_set_aside_in_words, task_taken_back_in_words, tests_confirmed_in_words,
+    confirmed_in_words, late_answer_in_words, limit_raise, mode_in_words, mode_word, new_limits_in_words,
+    no_answer_in_words, phase_in_words, scope_in_words, task_set_aside_in_words, task_taken_back_in_words,
     tool_refusal_in_words, worker_in_words,
 };
 
@@ -330,8 +330,8 @@ fn no_answer_taken(ask: u32, answer: &Answer, at: AnswerPlace, view: &RunView) -
 }
 
 fn answer_in_words(ask: u32, answer: &Answer, events: &[Event]) -> String {
-    if events.iter().any(is_confirmation) {
-        return format!("question {ask}: {}", tests_confirmed_in_words());
+    if let Some(confirmed) = events.iter().find_map(confirmed_in_words) {
+        return format!("question {ask}: {confirmed}");
     }
     let added = events.iter().find_map(rules_in_words);
     match (answer, added) {
@@ -363,10 +363,6 @@ fn rules_in_words(event: &Event) -> Option<String> {
         }
         _ => None,
     }
-}
-
-fn is_confirmation(event: &Event) -> bool {
-    matches!(event, Event::Gate(GateEvent::TestsConfirmed { .. }))
 }
 
 fn is_addition(event: &Event) -> bool {

@@ -65,7 +65,7 @@ pub struct GuardRules {
 }
 
 /// The rules with their compiled patterns.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct FileGuard {
     rules: GuardRules,
     tests: PathGlobs,
@@ -203,6 +203,11 @@ impl FileGuard {
             return None;
         };
         (!self.except.matches(&parts)).then_some(kind)
+    }
+
+    /// Whether the file at `path` is one of tests, by its name. Configuration of tests is not.
+    pub fn is_test(&self, path: &str) -> bool {
+        self.kind(path) == Some(GuardedKind::Test)
     }
 
     /// Returns the kind of a file that did not exist before.

@@ -33,6 +33,22 @@ pub enum EarlierContent {
 }
 
 impl Repository {
+    /// Lists the paths below the root that differ between two checkpoints, of a renamed file both. Also returns whether the list
+    /// is complete; it has at most 1 MiB. A repository inside is one path.
+    ///
+    /// # Errors
+    /// [`GitError::Refused`] if a checkpoint is gone.
+    pub fn paths_between(&self, from: &Checkpoint, to: &Checkpoint) -> Result<(Vec<PathBuf>, bool), GitError> {
+        if from.tree == to.tree {
+            return Ok((Vec::new(), true));
+        }
+        let git = self.store_git().args(COMPARE);
+        let output = git.output_cap(LIST_BYTES).args([&from.tree, &to.tree]).run()?;
+        let changes = raw_changes(&output.stdout).map_while(|change| change);
+        let paths = changes.map(|change| process::path(change.path)).collect();
+        Ok((paths, !output.cut))
+    }
+
     /// Reads the files that differ between two checkpoints as they were at the earlier one, with their paths below the
     /// root. Returns `None` if there are more than 500 files or 64 MiB. Nested repositories are left out.
     ///

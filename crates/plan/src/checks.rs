@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ralph_core::event::{Goal, GoalResult, PlanSnapshot};
+use ralph_core::event::{Goal, GoalResult, PlanSnapshot, TaskSettings};
 
 use crate::reading::{ParsedPlan, TaskMistake};
 
@@ -100,24 +100,29 @@ fn owners(checks: &[&Goal], plan: &PlanSnapshot, may_have_grown: impl Fn(&str) -
     owners
 }
 
-/// Adds a mistake for each task with the text of an earlier one and another check: a task is its text.
+/// Adds a mistake for each task with the text of an earlier one and another check or scope: a task is its text.
 pub(super) fn find_conflicts(reading: &mut ParsedPlan) {
-    let mut checks: HashMap<&str, Option<&str>> = HashMap::new();
+    let mut earlier: HashMap<&str, &TaskSettings> = HashMap::new();
     let tasks = reading.plan.tasks.iter().enumerate();
-    let conflicts: Vec<usize> = tasks
+    let conflicts: Vec<(usize, &'static str)> = tasks
         .filter_map(|(index, task)| {
-            let check = task.settings.check.as_deref();
-            (*checks.entry(&task.text).or_insert(check) != check).then_some(index)
+            let settings = &task.settings;
+            let known = *earlier.entry(&task.text).or_insert(settings);
+            let other = (known.check != settings.check).then_some("check");
+            Some((
+                index,
+                other.or_else(|| (known.only != settings.only).then_some("scope"))?,
+            ))
         })
         .collect();
-    for task in conflicts {
+    for (task, other) in conflicts {
         let place = reading.places.iter().find(|(known, _)| *known == task);
         let line = reading.plan.tasks[task].line;
         let position = place.map_or(ralph_text::Position { line, column: 1 }, |(_, position)| *position);
         reading.mistakes.push(TaskMistake {
             task,
             position,
-            what: "an earlier task has the same text and another check; reword one of them".to_owned(),
+            what: format!("an earlier task has the same text and another {other}; reword one of them"),
         });
     }
 }
@@ -234,5 +239,6 @@ mod tests {
             [(2, 3), (3, 4)]
         );
         assert_eq!(mistakes("- [ ] a {check=x}\n- [ ] a {check=x}\n"), []);
+        assert_eq!(mistakes("- [ ] a {only=x}\n- [ ] a {only=x}\n- [ ] a\n"), [(2, 3)]);
     }
 }

@@ -9,8 +9,12 @@ use std::fmt;
 use ralph_core::event::TaskSettings;
 use ralph_policy::settings::closest;
 
+use super::scope;
+
 /// The settings of a task.
-pub(super) const KEYS: [&str; 9] = [ADAPTER, AFTER, CHECK, EACH, MODEL, OPTIONAL, PRIORITY, SKIP, TESTS];
+pub(super) const KEYS: [&str; 10] = [
+    ADAPTER, AFTER, CHECK, EACH, MODEL, ONLY, OPTIONAL, PRIORITY, SKIP, TESTS,
+];
 /// Those without a value.
 const WORDS: [&str; 3] = [EACH, OPTIONAL, SKIP];
 /// The settings of a task that have a text of the user's own.
@@ -19,6 +23,7 @@ const ADAPTER: &str = "adapter";
 pub(super) const AFTER: &str = "after";
 pub(super) const CHECK: &str = "check";
 const MODEL: &str = "model";
+pub(super) const ONLY: &str = "only";
 const TESTS: &str = "tests";
 pub(super) const OPTIONAL: &str = "optional";
 const PRIORITY: &str = "priority";
@@ -28,7 +33,7 @@ const SKIP: &str = "skip";
 const MAY_CHANGE: &str = "may-change";
 /// Maximum size of a value, in bytes: longer than any name of an adapter or a model.
 const VALUE_CAP_BYTES: usize = 200;
-/// Maximum size of a command, in bytes.
+/// Maximum size of a command, and of all patterns of a scope, in bytes.
 const COMMAND_CAP_BYTES: usize = 1024;
 
 /// The settings at the end of a text.
@@ -79,6 +84,10 @@ pub(super) enum GroupMistake {
     HasNoValue {
         key: &'static str,
     },
+    WrongPattern {
+        pattern: String,
+        why: &'static str,
+    },
 }
 
 impl fmt::Display for GroupMistake {
@@ -91,6 +100,9 @@ impl fmt::Display for GroupMistake {
                 write!(f, "unknown task setting `{key}`; known settings: {}", KEYS.join(", "))
             }
             GroupMistake::NoValue { key: CHECK } => f.write_str("`check` has no value; write check=\"COMMAND\""),
+            GroupMistake::NoValue { key: ONLY } => {
+                f.write_str("`only` names no files; write only=src/parser/**, or only=\"src/a.rs,docs/**\" for several")
+            }
             GroupMistake::NoValue { key } => write!(f, "`{key}` has no value; write {key}=NAME"),
             GroupMistake::NotOneLine { key } => write!(f, "`{key}` is not on one line"),
             GroupMistake::MarkedUp => f.write_str(
@@ -104,6 +116,12 @@ impl fmt::Display for GroupMistake {
             }
             GroupMistake::HasNoValue { key } => write!(f, "`{key}` has no value; write it alone"),
             GroupMistake::NotMayChange { value } => write!(f, "`tests` is not `{value}`; write tests={MAY_CHANGE}"),
+            GroupMistake::WrongPattern { pattern, why } => {
+                write!(
+                    f,
+                    "`only` has the pattern `{pattern}`: {why}; patterns look like src/parser/** or *.md"
+                )
+            }
             GroupMistake::TooLong { key } => write!(f, "`{key}` is longer than {} bytes", cap_of(key)),
         }
     }
@@ -125,10 +143,7 @@ pub(super) fn trailing(text: &str, from: usize) -> Option<SettingsGroup> {
     if start < from {
         return None;
     }
-    let words = SettingWords {
-        text: &body[start + 1..],
-        at: 0,
-    };
+    let words = SettingWords::of(&body[start + 1..]);
     let mut group = SettingsGroup {
         start,
         settings: TaskSettings::default(),
@@ -148,19 +163,20 @@ pub(super) fn trailing(text: &str, from: usize) -> Option<SettingsGroup> {
 fn begins_group(body: &str, start: usize) -> bool {
     let (before, inside) = (&body[..start], &body[start + 1..]);
     let is_set_apart = before.ends_with(char::is_whitespace) && !before.trim().is_empty();
-    let first = SettingWords { text: inside, at: 0 }.next();
+    let first = SettingWords::of(inside).next();
     is_set_apart && first.is_some_and(|(_, first)| first.is_assignment())
 }
 
-/// Whether all braces are in quoted values.
+/// Whether all braces are in quoted values, or in patterns.
 fn has_quoted_braces_only(inside: &str) -> bool {
     let is_bare = |text: &str| text.contains(['{', '}']);
-    let mut words = SettingWords { text: inside, at: 0 };
+    let mut words = SettingWords::of(inside);
     let bare = words.find(|(at, word)| {
         let quoted = inside[*at..]
             .strip_prefix(word.key)
             .is_some_and(|rest| rest.starts_with("=\""));
         match word.value {
+            Some(SettingValue::Text(_)) if word.key == ONLY => false,
             Some(SettingValue::Text(value)) => is_bare(word.key) || !quoted && is_bare(value),
             Some(SettingValue::Unclosed) => true,
             None => is_bare(word.key),
@@ -170,6 +186,25 @@ fn has_quoted_braces_only(inside: &str) -> bool {
 }
 
 impl SettingsGroup {
+    /// Takes the patterns from the group as it is written: what they consist of is markup in Markdown.
+    pub(super) fn take_patterns(&mut self, written: &str) {
+        let inside = written.trim_end().strip_suffix('}').unwrap_or(written);
+        let is_of_scope = |mistake: &GroupMistake| match mistake {
+            GroupMistake::WrongPattern { .. } => true,
+            GroupMistake::NoValue { key } | GroupMistake::TooLong { key } | GroupMistake::Twice { key } => *key == ONLY,
+            _ => false,
+        };
+        self.settings.only.clear();
+        self.mistakes.retain(|(_, mistake)| !is_of_scope(mistake));
+        for (_, word) in SettingWords::of(inside.strip_prefix('{').unwrap_or(inside)) {
+            if word.is_scope()
+                && let Err(mistake) = self.take(&word)
+            {
+                self.mistakes.push((self.start + 1, mistake));
+            }
+        }
+    }
+
     fn take(&mut self, word: &SettingWord<'_>) -> Result<(), GroupMistake> {
         let SettingWord { key, value } = word;
         if let Some(word) = WORDS.into_iter().find(|word| word == key) {
@@ -185,6 +220,9 @@ impl SettingsGroup {
             };
         }
         let Some(value) = value else {
+            if word.is_scope() {
+                return Err(GroupMistake::NoValue { key: ONLY });
+            }
             return Err(GroupMistake::NotASetting { word: shortened(key) });
         };
         let Some(known) = KEYS.into_iter().find(|known| known == key) else {
@@ -241,6 +279,22 @@ impl SetSetting for TaskSettings {
             self.after.push(value.to_owned());
             return Ok(());
         }
+        if key == ONLY {
+            if value.len() > cap_of(key) {
+                return Err(GroupMistake::TooLong { key });
+            }
+            if !self.only.is_empty() {
+                return Err(GroupMistake::Twice { key });
+            }
+            self.only = scope::patterns(value).map_err(|(pattern, why)| GroupMistake::WrongPattern {
+                pattern: shortened(pattern),
+                why,
+            })?;
+            return match self.only.is_empty() {
+                true => Err(GroupMistake::NoValue { key }),
+                false => Ok(()),
+            };
+        }
         let slot = match key {
             ADAPTER => &mut self.adapter,
             CHECK => &mut self.check,
@@ -262,7 +316,7 @@ impl SetSetting for TaskSettings {
 
 fn cap_of(key: &str) -> usize {
     match key {
-        CHECK => COMMAND_CAP_BYTES,
+        CHECK | ONLY => COMMAND_CAP_BYTES,
         _ => VALUE_CAP_BYTES,
     }
 }
@@ -291,7 +345,14 @@ impl SettingWord<'_> {
         let mut letters = self.key.chars();
         let is_name = letters.next().is_some_and(|first| first.is_ascii_alphabetic())
             && letters.all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.'));
-        is_name && self.value.is_some() || (WORDS.contains(&self.key) && self.value.is_none())
+        let is_flag = WORDS.contains(&self.key) && self.value.is_none();
+        is_name && self.value.is_some() || is_flag || self.is_scope()
+    }
+
+    /// Whether the word is meant as a scope. One that is written wrongly is a mistake and no text, which would let the agent
+    /// change everything.
+    fn is_scope(&self) -> bool {
+        self.key == ONLY || self.key.starts_with("only:")
     }
 }
 
@@ -299,6 +360,12 @@ impl SettingWord<'_> {
 struct SettingWords<'a> {
     text: &'a str,
     at: usize,
+}
+
+impl<'a> SettingWords<'a> {
+    fn of(text: &'a str) -> Self {
+        Self { text, at: 0 }
+    }
 }
 
 impl<'a> Iterator for SettingWords<'a> {
@@ -316,7 +383,9 @@ impl<'a> Iterator for SettingWords<'a> {
         };
         let (value, length) = match value.strip_prefix('"') {
             None => {
-                let end = value.find(parts).unwrap_or(value.len());
+                // Commas separate patterns.
+                let ends = |letter: char| letter.is_whitespace() || (letter == ',' && key != ONLY);
+                let end = value.find(ends).unwrap_or(value.len());
                 (SettingValue::Text(&value[..end]), end)
             }
             Some(quoted) => match quoted.find('"') {
@@ -367,6 +436,58 @@ mod tests {
             assert_eq!(group.mistakes, [], "{text}");
             assert!(text[group.start..].starts_with('{'));
         }
+    }
+
+    #[test]
+    fn a_scope_is_a_list_of_patterns_with_braces_and_commas() {
+        for (text, wanted) in [
+            ("do {only=src/parser/**}", &["src/parser/**"][..]),
+            ("do {only=src/a/**,src/b.rs model=x}", &["src/a/**", "src/b.rs"]),
+            ("do {only=src/{a,b}/*.rs}", &["src/{a,b}/*.rs"]),
+            ("do {model=x only=src/{a,b}}", &["src/{a,b}"]),
+            ("do {only=\"my dir/**, docs/[,]\"}", &["my dir/**", "docs/[,]"]),
+            ("do {only=a/, optional}", &["a/"]),
+            ("do {only=ünder/Ä*}", &["ünder/Ä*"]),
+        ] {
+            let group = trailing(text, 0).unwrap_or_else(|| panic!("{text}"));
+            assert_eq!(
+                (&group.settings.only[..], &group.mistakes[..]),
+                (&strings(wanted)[..], &[][..]),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_scope_that_is_written_wrongly_is_never_text() {
+        for (text, what) in [
+            ("do {only}", "`only` names no files; write only=src/parser/**"),
+            ("do {only=}", "`only` names no files"),
+            ("do {only=,}", "`only` names no files"),
+            ("do {only: src/**}", "`only` names no files"),
+            ("do {only:src/**}", "`only` names no files"),
+            ("do {only = src/**}", "`only` names no files"),
+            ("do {Only=src/**}", "unknown task setting `Only`; did you mean `only`?"),
+            ("do {only=a only=b}", "`only` is set twice"),
+            ("do {only=src\\parser}", "separate directories by `/`"),
+            ("do {only=/src/**}", "starts with `/`"),
+            ("do {only=../lib/**}", "`..` is outside of the project"),
+            ("do {only=C:/src}", "starts with a drive"),
+            ("do {only=~/src}", "starts with `~`"),
+            ("do {only=!src/**}", "`!` in front is not supported"),
+            ("do {only=src/**.rs}", "`**` is for whole directories"),
+            ("do {only=src/[a}", "a `[` without its `]`"),
+            ("do {only=src/**,lib/{a}", "a `{` without its `}`"),
+        ] {
+            let told = mistakes(text);
+            assert!(told.iter().any(|told| told.contains(what)), "{text}: {told:?}");
+        }
+        let long = format!("do {{only={}}}", "a".repeat(1025));
+        assert!(mistakes(&long)[0].contains("`only` is longer than 1024 bytes"));
+    }
+
+    fn strings(texts: &[&str]) -> Vec<String> {
+        texts.iter().map(|text| (*text).to_owned()).collect()
     }
 
     #[test]
@@ -422,7 +543,7 @@ mod tests {
         assert_eq!(
             mistakes("do it {model=opus colour=red}"),
             [
-                "18: unknown task setting `colour`; known settings: adapter, after, check, each, model, optional, priority, skip, tests"
+                "18: unknown task setting `colour`; known settings: adapter, after, check, each, model, only, optional, priority, skip, tests"
             ]
         );
         assert_eq!(

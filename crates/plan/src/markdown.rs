@@ -665,6 +665,13 @@ impl<'a> MarkdownReader<'a> {
         let is_skipped = group.as_ref().is_some_and(|group| group.is_skipped);
         let own = group.map(|group| self.settings(&words, group));
         let (mut settings, mut place) = own.map_or_else(Default::default, |(settings, place)| (settings, Some(place)));
+        // The scope of a task is that of the tasks in it.
+        if settings.only.is_empty()
+            && let Some(around) = self.items.iter().rev().find_map(|item| item.task)
+            && let Some(around) = self.found.tasks.get(around.get() as usize - 1)
+        {
+            settings.only.clone_from(&around.settings.only);
+        }
         if let Some((at, command)) = pending.check {
             self.set_check(&mut settings, at, &command);
             place = place.or_else(|| Some(self.lines.index.position(self.text, at)));
@@ -722,8 +729,12 @@ impl<'a> MarkdownReader<'a> {
 
     /// Divides a text into one line without settings, and the group of settings at its end.
     fn divided(&self, words: &PlainWords) -> (String, Option<SettingsGroup>) {
-        let group = group::trailing(&words.text, words.code_end)
+        let mut group = group::trailing(&words.text, words.code_end)
             .filter(|group| !is_escaped(self.text, words.source_of(group.start)));
+        if let Some(group) = &mut group {
+            let written = words.source_of(group.start)..words.source_of(words.text.trim_end().len());
+            group.take_patterns(self.text.get(written).unwrap_or_default());
+        }
         let end = group.as_ref().map_or(words.text.len(), |group| group.start);
         (one_line(&words.text[..end]), group)
     }

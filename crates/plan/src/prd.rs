@@ -12,7 +12,7 @@ use ralph_text::{LineIndex, Position, STRICT_JSON};
 
 use super::{
     error::PlanError,
-    group::{AFTER, CHECK, OPTIONAL, SetSetting, TEXT_KEYS},
+    group::{AFTER, CHECK, ONLY, OPTIONAL, SetSetting, TEXT_KEYS},
     line::one_line,
     reading::{FoundTasks, TaskMistake},
     story_keys::{PASSES, StoryState, field, has_stories, ignored, is_before, properties, read_state, titles},
@@ -30,7 +30,7 @@ const REMARKS: usize = 100;
 ///
 /// A story's text is its `id` followed by its `title`, or else another text that says what to do. It is done if
 /// `passes` is true, or else the key by which the file says so ([`StoryState`]), and open without any. `adapter`, `after`,
-/// `check`, `model` and `optional` are its settings. Keys that look like a state and are not read are remarks.
+/// `check`, `model`, `only` and `optional` are its settings. Keys that look like a state and are not read are remarks.
 pub(super) fn tasks(text: &str) -> Result<FoundTasks, PlanError> {
     // `jq` and agents read the file as well, so it has to be strict JSON.
     let parsed = parse_to_ast(text, &Default::default(), &STRICT_JSON).map_err(|error| PlanError::NotJson {
@@ -164,7 +164,7 @@ impl PrdReader<'_> {
 
     /// Remarks on the keys of the story that is about to be added which look like a state and are not read, each once.
     fn remark(&self, story: &Object<'_>, lines: &LineIndex, remarked: &mut HashSet<String>, found: &mut FoundTasks) {
-        let known = [&TEXT_KEYS[..], &[AFTER, OPTIONAL, PASSES]].concat();
+        let known = [&TEXT_KEYS[..], &[AFTER, ONLY, OPTIONAL, PASSES]].concat();
         let state = found.story_state.as_ref().and_then(|state| state.property(story));
         let unknown = state.and_then(|state| Some((state, read_state(state)?.err()?)));
         let unknown = unknown.map(|(state, value)| {
@@ -249,6 +249,29 @@ impl PrdReader<'_> {
                 other => Err(format!("`{key}` is {}; expected a text", described(other))),
             };
             first.get_or_insert(position);
+            if let Err(what) = set {
+                found.mistakes.push(TaskMistake { task, position, what });
+            }
+        }
+        if let Some(value) = field(story, ONLY).filter(|value| !matches!(value, Value::NullKeyword(_))) {
+            let position = lines.position(self.text, value.range().start);
+            first.get_or_insert(position);
+            let values = match value {
+                Value::Array(list) => &list.elements,
+                one => std::slice::from_ref(one),
+            };
+            let patterns = values.iter().map(|value| match value {
+                Value::StringLit(text) => Ok(text.value.trim()),
+                other => Err(format!(
+                    "`{ONLY}` has {}; expected a pattern of files",
+                    described(other)
+                )),
+            });
+            let patterns: Result<Vec<&str>, String> = patterns.collect();
+            let set = patterns.and_then(|patterns| {
+                let list = patterns.join(",");
+                settings.set(ONLY, &list).map_err(|mistake| mistake.to_string())
+            });
             if let Err(what) = set {
                 found.mistakes.push(TaskMistake { task, position, what });
             }

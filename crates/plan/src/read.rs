@@ -152,6 +152,7 @@ fn bounded(mut tasks: Vec<PlanTask>) -> Result<Vec<PlanTask>, PlanError> {
             .iter()
             .chain(&settings.model)
             .chain(&settings.check)
+            .chain(&settings.only)
             .chain(&settings.after)
         {
             bytes += bytes_in_json(value) + AROUND_SETTING_BYTES;

@@ -27,7 +27,7 @@ use ralph_state::{
 };
 use ralph_system::{paths::ProjectPaths, proc::Supervisor};
 use ralph_text::with_causes;
-use ralph_words::{command_refusal_in_words, queued_message_in_words, tests_confirmed_in_words};
+use ralph_words::{command_refusal_in_words, queued_message_in_words};
 use serde_json::Value;
 
 use super::{
@@ -118,9 +118,7 @@ async fn answer(
         LeaveOutcome::Queued { id, plan, rules } => Ok(Json(CommandResult::without_record(queued_message_in_words(
             id, &plan, &rules,
         )))),
-        LeaveOutcome::Confirmed => Ok(Json(CommandResult::without_record(
-            tests_confirmed_in_words().to_owned(),
-        ))),
+        LeaveOutcome::Confirmed(words) => Ok(Json(CommandResult::without_record(words.to_owned()))),
         LeaveOutcome::NoRun => Err(ApiProblem::not_found("there is no such run")),
         LeaveOutcome::Refused { why } => Err(ApiProblem::conflict(why)),
     }

@@ -82,6 +82,13 @@ pub fn missing_in_words(missing: &Missing) -> String {
         }
         Missing::TaskVanished { task } => format!("a task was removed from the plan: {task}"),
         Missing::PlanUnreadable => "the plan cannot be read".to_owned(),
+        Missing::OutOfScope { task, files, more } => match files.is_empty() {
+            true => format!("what the task \"{task}\" changed outside of its scope could not be determined"),
+            false => format!(
+                "the task \"{task}\" changed files outside of its scope: {}",
+                files_in_words(files, *more)
+            ),
+        },
         Missing::GoalFailed { goal, why, .. } => match why {
             Some(why) => format!("goal `{goal}` did not pass: {}", goal_failure_in_words(why)),
             None => format!("goal `{goal}` did not pass"),
@@ -130,6 +137,15 @@ pub fn missing_in_words(missing: &Missing) -> String {
         Missing::NotSaid => "the agent has not claimed completion".to_owned(),
         Missing::Confidence { points, wanted } => format!("confidence {points} is below the required {wanted}"),
         Missing::More { count } => format!("… and {count} more"),
+    }
+}
+
+/// The files outside of a scope, and the number of further ones.
+pub(super) fn files_in_words(files: &[Text], more: u64) -> String {
+    let named: Vec<&str> = files.iter().map(Text::as_str).collect();
+    match more {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
     }
 }
 

@@ -60,6 +60,10 @@ pub fn hint_in_words(hint: &Hint) -> String {
                 .to_owned()
         }
         Hint::ConfirmTests => "`ralph confirm` shows the changes to tests and asks for your answer".to_owned(),
+        Hint::ConfirmScope => {
+            "`ralph confirm` shows the changes outside of the scope and asks for your answer; then `ralph continue`"
+                .to_owned()
+        }
         Hint::SeeDiff { iteration } => {
             format!("see `ralph diff {iteration}`, then split the task or adjust the prompt")
         }

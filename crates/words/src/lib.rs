@@ -98,8 +98,8 @@ pub use sealed::{
     sealed_read_attempt, sealed_was_readable, sealed_without_sandbox,
 };
 pub use tests_run::{
-    changed_tests_are_cut, guarded_change_in_words, guarded_changes_in_words, mutant_in_words, mutants_in_words,
-    noticed_mutants, tests_confirmed_in_words, tests_in_words, trial_in_words, trial_result_in_words, without_work,
+    changed_tests_are_cut, confirmed_in_words, guarded_change_in_words, guarded_changes_in_words, mutant_in_words,
+    mutants_in_words, noticed_mutants, tests_in_words, trial_in_words, trial_result_in_words, without_work,
 };
 pub use tone::Tone;
 pub use tools::{ToolRefusal, tool_refusal_in_words};

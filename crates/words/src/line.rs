@@ -3,13 +3,15 @@
 use ralph_core::event::{
     AgentCall, AgentEvent, AgentSignal, AskEvent, AskVerdict, BackgroundEvent, BreakerState, Claim, ClaimEvent,
     CommentAuthor, CommentEvent, ConfirmedBy, Decider, Delivery, Denial, Event, GateEvent, GoalResult, HookEvent,
-    IterationEvent, Level, Notice, PausedBy, PlanEvent, RequestedBy, ReviewEvent, Role, RunEvent, SteeringEvent,
-    SteeringKind, StopRequest, TaskEvent, TimeEvent, UnreadLines, WaitEnd, WorkerEvent,
+    IterationEvent, Level, Missing, Notice, PausedBy, PlanEvent, RequestedBy, ReviewEvent, Role, RunEvent,
+    SteeringEvent, SteeringKind, StopRequest, TaskEvent, TimeEvent, UnreadLines, WaitEnd, WorkerEvent,
 };
 use serde::Serialize;
 
 use super::{
-    Tone, all_changes_in_words, background, breaker_cause_in_words, breaker_state_word, claim_in_words,
+    Tone, all_changes_in_words, background, breaker_cause_in_words, breaker_state_word,
+    claim::files_in_words,
+    claim_in_words,
     comment::placed_in_words,
     commit_in_words, confidence_in_words, counted,
     end::unread_in_words,
@@ -157,6 +159,28 @@ fn task_line(event: &TaskEvent) -> Option<EventLine> {
         } => line(Tone::Bad, set_aside_in_words(task, *limit, *iterations, usage)),
         TaskEvent::SetAsideByUser { task } => line(Tone::Note, task_set_aside_in_words(task)),
         TaskEvent::TakenBack { task } => line(Tone::Note, task_taken_back_in_words(task)),
+        TaskEvent::ScopeChecked {
+            task, outside, more: 0, ..
+        } if outside.is_empty() => line(
+            Tone::Good,
+            format!("no change is left outside of the scope of \"{task}\""),
+        ),
+        // The refusal says the same.
+        TaskEvent::ScopeChecked { ticked: true, .. } => None,
+        TaskEvent::ScopeChecked {
+            task, outside, more, ..
+        } => {
+            let found = Missing::OutOfScope {
+                task: task.into(),
+                files: outside.clone(),
+                more: *more,
+            };
+            line(Tone::Bad, missing_in_words(&found))
+        }
+        TaskEvent::ScopeConfirmed { files, more, .. } => {
+            let files = files_in_words(files, *more);
+            line(Tone::User, format!("you accepted changes outside of scopes: {files}"))
+        }
     }
 }
 

@@ -115,6 +115,7 @@ pub(super) fn question_in_words(ask: &Ask, time: impl Fn(u64) -> String) -> Stri
             format!("the agent asks ({number}): {asked}; waiting {until}: {how}")
         }
         AskKind::Ticket => format!("question {number}: {}", request.title),
+        AskKind::Scope => format!("question {number}: {}: `ralph confirm`", request.title),
         AskKind::Tests => format!(
             "question {number}: accept the changed tests? {}: {}",
             guarded_changes_in_words(&ask.changes),

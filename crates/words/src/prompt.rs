@@ -7,7 +7,7 @@ use ralph_core::{
 
 use super::{
     comment::how_to_answer,
-    counted, findings_in_words, goal_failure_in_words, guarded_changes_in_words, sealed_goal_failed,
+    counted, findings_in_words, goal_failure_in_words, guarded_changes_in_words, missing_in_words, sealed_goal_failed,
     tests_run::{fewer_in_words, is_whole, loss_in_words, mutants_listed},
 };
 
@@ -65,13 +65,17 @@ pub fn feedback(feedback: &Feedback, goals: &[Goal]) -> String {
         Feedback::ClaimRefused { reasons: refused } => {
             let reasons: Vec<String> = refused.iter().map(|reason| missing(reason, goals)).collect();
             let is_check = |name: &str| goals.iter().any(|goal| goal.name == name && goal.task.is_some());
-            let is_tick = |reason: &Missing| matches!(reason, Missing::GoalFailed { goal, .. } if is_check(goal));
+            let is_tick = |reason: &Missing| match reason {
+                Missing::GoalFailed { goal, .. } => is_check(goal),
+                reason => matches!(reason, Missing::OutOfScope { .. }),
+            };
             let what = match refused.iter().all(is_tick) {
                 true => "A tick in the plan",
                 false => "Your claim to be done",
             };
             format!("{what} was refused: {}", reasons.join("; "))
         }
+        Feedback::OutOfScope { found } => format!("About the task: {}", missing(found, goals)),
         Feedback::FailedAfterEdits { failed } => {
             let failed: Vec<String> = failed.iter().map(|reason| missing(reason, goals)).collect();
             format!("After the last edits of that session: {}", failed.join("; "))
@@ -157,6 +161,12 @@ pub(super) fn missing(missing: &Missing, goals: &[Goal]) -> String {
             format!("a task was removed from the plan; restore it: {task}")
         }
         Missing::PlanUnreadable => "the plan cannot be read".to_owned(),
+        Missing::OutOfScope { files, .. } if files.is_empty() => missing_in_words(missing),
+        Missing::OutOfScope { .. } => format!(
+            "{}. The task counts as open, whatever its box says. Put these files back as they were before the task, also with \
+             another commit, and delete new ones. If the task cannot be done without them, end as blocked and say why",
+            missing_in_words(missing)
+        ),
         Missing::GoalFailed { goal, why, output_tail } => {
             let why = why.as_ref().map_or_else(String::new, goal_failure_in_words);
             let known = goals.iter().find(|known| *goal == known.name);

@@ -1,7 +1,8 @@
 //! Tests in words: counts, changes, and mutants that were noticed.
 
 use ralph_core::event::{
-    GuardedChange, GuardedChangeKind, Mutant, MutantOutcome, MutantTarget, TestCounts, Trial, TriedMutant,
+    Event, GateEvent, GuardedChange, GuardedChangeKind, Mutant, MutantOutcome, MutantTarget, TaskEvent, TestCounts,
+    Trial, TriedMutant,
 };
 
 use super::counted;
@@ -46,9 +47,15 @@ pub fn guarded_changes_in_words(changes: &[GuardedChange]) -> String {
     }
 }
 
-/// The consequence of confirming changed tests.
-pub fn tests_confirmed_in_words() -> &'static str {
-    "confirmed: the changed tests are accepted"
+/// The consequence of confirming what an agent did; `None` for any other event.
+pub fn confirmed_in_words(event: &Event) -> Option<&'static str> {
+    match event {
+        Event::Gate(GateEvent::TestsConfirmed { .. }) => Some("confirmed: the changed tests are accepted"),
+        Event::Task(TaskEvent::ScopeConfirmed { .. }) => {
+            Some("confirmed: the changes outside of the scope are accepted, and the tick counts")
+        }
+        _ => None,
+    }
 }
 
 /// The note below a truncated diff of changed tests, with the command that shows it in full.

@@ -162,6 +162,7 @@ fn config(world: &Arc<World>, settings: &Settings) -> RunConfig {
         agent_tools: false,
         runners: &RUNNERS,
         guard: None,
+        test_files: ralph_gate::guard::FileGuard::default(),
         sealed: None,
         languages: Vec::new(),
         language_memory_bytes: None,

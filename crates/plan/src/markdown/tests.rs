@@ -491,6 +491,7 @@ fn settings_of_a_heading_apply_to_the_tasks_of_its_section() {
                 after: _,
                 optional: _,
                 priority: _,
+                only: _,
             } = &task.settings;
             (
                 task.text.as_str(),
@@ -647,4 +648,41 @@ fn a_very_deep_plan_is_read() {
     let tasks = tasks(&plan).tasks;
     assert_eq!(tasks.first().map(|task| task.depth), Some(0));
     assert_eq!(tasks.iter().map(|task| task.depth).max(), Some(u8::MAX));
+}
+
+#[test]
+fn patterns_of_a_scope_are_read_as_they_are_written() {
+    for (plan, only) in [
+        ("- [ ] a {only=src/a/**,src/b/**}\n", &["src/a/**", "src/b/**"][..]),
+        ("- [ ] *a* {only=*.rs,*.md}\n", &["*.rs", "*.md"]),
+        (
+            "- [ ] a {only=src/__init__.py,[ab](c)}\n",
+            &["src/__init__.py", "[ab](c)"],
+        ),
+        ("- [ ] a\n  {only=src/a/**,\n  model=x}\n", &["src/a/**"]),
+        ("- [ ] a {only=src/{x,y}/**}\n", &["src/{x,y}/**"]),
+        ("- [ ] a `b` {only=\"x/~~y~~/**\"}\n", &["x/~~y~~/**"]),
+    ] {
+        let found = tasks(plan);
+        assert_eq!(found.mistakes, [], "{plan}");
+        assert_eq!(found.tasks[0].settings.only, only, "{plan}");
+        assert!(
+            found.tasks[0].text.starts_with('a') && !found.tasks[0].text.contains("only"),
+            "{plan}"
+        );
+    }
+    let windows = tasks("# A {only=src\\parser}\n- [ ] a\n");
+    assert!(windows.mistakes[0].what.contains("by `/`"), "{:?}", windows.mistakes);
+}
+
+#[test]
+fn a_scope_of_a_heading_or_a_task_is_that_of_the_tasks_below_unless_they_have_their_own() {
+    let plan = "# All {only=src/**}\n- [ ] a\n- [ ] b {only=docs/**}\n  - [ ] c\n    - [ ] d\n  - [ ] e {only=x}\n- [ ] f\n## Inner {only=in/**}\n- [ ] g\n# Next\n- [ ] h\n";
+    let found = tasks(plan);
+    let only: Vec<_> = found.tasks.iter().map(|task| task.settings.only.join(" ")).collect();
+    assert_eq!(
+        only,
+        ["src/**", "docs/**", "docs/**", "docs/**", "x", "src/**", "in/**", ""]
+    );
+    assert_eq!(found.mistakes, []);
 }

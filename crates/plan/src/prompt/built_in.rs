@@ -25,6 +25,7 @@ pub(super) fn as_template(kind: PlanKind, story_state: Option<&StoryState>, brie
         task: Some("{task}"),
         line: 0,
         section: None,
+        only: &[],
         steps: &[],
         sent_back: false,
         iteration: 1,
@@ -178,6 +179,14 @@ fn write_sent_back(draft: &mut Draft, input: &PromptInput<'_>, task: &str) {
 ///
 /// No line of the prompt begins with one of these phrases, so an agent that repeats its prompt makes no statement.
 pub(super) fn write_last_words(draft: &mut Draft, input: &PromptInput<'_>) {
+    if !input.only.is_empty() {
+        draft.push_own("For this task, change no other files than those that match ");
+        draft.push_user(&input.only.join(", "));
+        draft.push_own(
+            ", tests, and the plan. Its tick does not count while the tree differs elsewhere. If that is too little, end as \
+             blocked.\n",
+        );
+    }
     if input.shares_stashes {
         draft.push_own(
             "Other work trees of this repository have the same stashes: do not use `git stash`, which may give you the work \

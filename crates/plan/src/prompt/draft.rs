@@ -20,6 +20,8 @@ pub struct PromptInput<'a> {
     pub line: u32,
     /// The heading that the task is below.
     pub section: Option<&'a str>,
+    /// Patterns of the files that the task may change; empty for all.
+    pub only: &'a [String],
     pub steps: &'a [PlanStep],
     /// Whether a review sent the author back to a finished task. The findings are among the notices.
     pub sent_back: bool,

@@ -153,6 +153,7 @@ mod tests {
             task: Some("[P1] Parse durations such as 1h30m"),
             line: 12,
             section: Some("Parser"),
+            only: &[],
             steps: &[],
             sent_back: false,
             iteration: 7,

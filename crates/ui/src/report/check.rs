@@ -113,6 +113,11 @@ pub(super) fn needs_person(report: &RunReport) -> Vec<String> {
                 one_line(&asked.request.paths.join(", "))
             )
         }));
+        needs.extend(
+            view.permissions
+                .about_scope()
+                .map(|asked| format!("a decision (`ralph confirm`): {}", one_line(&asked.request.title))),
+        );
         let asked = view.incidents.asked.iter();
         needs.extend(asked.map(|asked| {
             let text = one_line(&asked.text);

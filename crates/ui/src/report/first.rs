@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ralph_core::{
-    event::{BreakerCause, GuardedChangeKind, MutantOutcome, MutantTarget, StopReason, Usage},
+    event::{BreakerCause, GuardedChangeKind, Missing, MutantOutcome, MutantTarget, StopReason, Usage},
     run::{GoalState, GoalStatus, Iteration, standing_refusal},
 };
 use ralph_text::one_line;
@@ -161,7 +161,8 @@ fn verdict(report: &RunReport) -> String {
             why: BreakerCause::SameGoalFailure { .. } | BreakerCause::ClaimRefused { .. }
         })
     );
-    let refused = standing_refusal(&report.view).filter(|refusal| !is_told && refusal.reason.may_be_confirmed());
+    let is_for_user = |reason: &Missing| reason.may_be_confirmed() || matches!(reason, Missing::OutOfScope { .. });
+    let refused = standing_refusal(&report.view).filter(|refusal| !is_told && is_for_user(refusal.reason));
     let refused = refused.map(|refusal| refusal_in_words(refusal.reason, &refusal.files, refusal.iteration));
     let since = report.view.goals.iter().filter(|_| !is_told).filter_map(since);
     let parts: Vec<String> = [verdict_in_words(report)]

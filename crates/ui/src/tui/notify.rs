@@ -76,6 +76,7 @@ pub fn reason(event: &Event, view: &RunView) -> Option<Reason> {
                     let how = "ralph confirm".to_owned();
                     (format!("accept the changed tests? {why}"), Some(how))
                 }
+                (AskKind::Scope, _) => (request.title.clone(), Some("ralph confirm".to_owned())),
                 (AskKind::Permission | AskKind::Question | AskKind::Ticket, questions) => {
                     let asked = match questions {
                         [only] => format!("{}{}", only.text, choices_in_words(only)),

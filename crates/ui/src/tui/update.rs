@@ -333,7 +333,7 @@ fn focus_plan(model: &mut Model) {
 
 /// Carries out an action that needs a loop, or says why it is impossible.
 fn ask_of_loop(model: &mut Model, action: KeyAction) -> Vec<ScreenOrder> {
-    let asks_to_decide = model.run.permissions.about_tests().is_some();
+    let asks_to_decide = model.run.permissions.decisions().next().is_some();
     if model.run.is_over() && action == KeyAction::Answer && (asks_to_decide || !model.run.blocks.is_empty()) {
         if let Some(limit) = used_up(&model.run).filter(|_| !asks_to_decide) {
             return refused(model, &used_up_in_words(limit, &model.run));

@@ -33,6 +33,8 @@ const REFUSAL_ROWS: usize = 3;
 const LATE: &str = "your answer goes into the next prompt";
 /// The state of changed tests until the user has answered.
 const AS_THEY_WERE: &str = "the original tests count until you decide";
+/// The state of a tick until the user has answered.
+const HELD: &str = "the tick does not count until you decide";
 const RESUMES: &str = "the run resumes with your answer";
 /// Maximum columns of the tool's name in the title.
 const TOOL_COLUMNS: usize = 24;
@@ -143,7 +145,7 @@ pub(super) fn follow_choice(model: &Model, answering: &mut AnswerBox) {
 
 /// Whether the question ended the run and is shown below the report.
 fn is_at_end(model: &Model, subject: OpenAsk<'_>) -> bool {
-    (subject.is_about_tests() || matches!(subject, OpenAsk::Blocks(_)))
+    (subject.is_decision() || matches!(subject, OpenAsk::Blocks(_)))
         && model.run.is_over()
         && model.ui.pane == Pane::Report
 }
@@ -227,6 +229,7 @@ fn title(model: &Model, subject: OpenAsk<'_>, cut: &str) -> String {
         OpenAsk::Missed(ask) if ask.is_about_tests() => {
             (vec!["tests were changed".to_owned(), AS_THEY_WERE.to_owned()], 0)
         }
+        OpenAsk::Missed(ask) if ask.is_decision() => (vec!["outside of the scope".to_owned(), HELD.to_owned()], 0),
         OpenAsk::Missed(ask) => (vec![format!("{} asked", tool(ask)), LATE.to_owned()], 0),
         OpenAsk::Blocks(_) if model.run.is_over() => (vec!["blocked".to_owned(), RESUMES.to_owned()], 0),
         OpenAsk::Blocks(_) => (vec!["blocked".to_owned(), LATE.to_owned()], 0),
@@ -275,11 +278,21 @@ pub(super) fn offers_all(run: &RunView, subject: OpenAsk<'_>) -> bool {
 fn keys_of(run: &RunView, subject: OpenAsk<'_>) -> Vec<KeyRow> {
     let mut keys: Vec<KeyRow> = match subject {
         OpenAsk::Waits(_) | OpenAsk::Missed(_) if subject.is_permission() => permission_keys(run, subject),
-        OpenAsk::Waits(_) | OpenAsk::Missed(_) if subject.is_about_tests() => vec![
-            ("y", "accept the changed tests".into(), "accept"),
-            ("n", "no: the original tests count, and the agent is told".into(), "no"),
-            ("N", "no, and say why".into(), "say why"),
-        ],
+        OpenAsk::Waits(ask) | OpenAsk::Missed(ask) if ask.is_decision() => {
+            let (yes, no) = match ask.is_about_tests() {
+                true => (
+                    "accept the changed tests",
+                    "no: the original tests count, and the agent is told",
+                ),
+                false => ("accept the changes: the tick counts", "no: the agent is told"),
+            };
+            let rows = [
+                ("y", yes, "accept"),
+                ("n", no, "no"),
+                ("N", "no, and say why", "say why"),
+            ];
+            rows.map(|(key, what, short)| (key, what.into(), short)).to_vec()
+        }
         OpenAsk::Waits(ask) | OpenAsk::Missed(ask) => question_keys(&ask.request.questions),
         OpenAsk::Blocks(_) => vec![
             ("o", "answer in words".into(), "words"),
@@ -292,7 +305,7 @@ fn keys_of(run: &RunView, subject: OpenAsk<'_>) -> Vec<KeyRow> {
         keys.push(("w", "wait for me, without a deadline".into(), "wait"));
     }
     keys.push(match (subject.is_late(), subject.is_permission()) {
-        _ if subject.is_about_tests() => ("Esc", "decide later".into(), "later"),
+        _ if subject.is_decision() => ("Esc", "decide later".into(), "later"),
         (false, true) => ("Esc", "decide later".into(), "later"),
         (false, false) => ("Esc", "answer later".into(), "later"),
         (true, _) => ("Esc", "back to the list".into(), "back"),

@@ -32,14 +32,14 @@ pub(in crate::tui) fn show_question(model: &mut Model) {
         follow(model, answering);
     }
     let permissions = &model.run.permissions;
-    let mut open = permissions.pending.iter().chain(permissions.about_tests());
+    let mut open = permissions.pending.iter().chain(permissions.decisions());
     let next = open.find(|known| known.number > model.ui.put_off);
     if let Some(next) = next
         && model.ui.mode == InputMode::Normal
         && model.ui.replay.is_none()
     {
         model.ui.mode = InputMode::Answering(AnswerBox {
-            late: next.is_about_tests(),
+            late: next.is_decision(),
             ..AnswerBox::new(next.number, model.now_ms)
         });
     }
@@ -153,8 +153,8 @@ fn choosing(model: &mut Model, key: KeyEvent, answering: &mut AnswerBox) -> Vec<
     };
     let questions = subject.questions().to_vec();
     let is_permission = subject.is_permission();
-    let is_yes_or_no = subject.is_about_tests() || matches!(subject, OpenAsk::Blocks(_));
-    let has_words = !is_permission && !subject.is_about_tests();
+    let is_yes_or_no = subject.is_decision() || matches!(subject, OpenAsk::Blocks(_));
+    let has_words = !is_permission && !subject.is_decision();
     let offers_all = offers_all(&model.run, subject);
     let has_deadline = has_deadline(subject);
     match choices_of(&questions, chord, answering) {
@@ -213,7 +213,7 @@ fn choices_of(questions: &[Question], chord: Chord, answering: &mut AnswerBox) -
 fn leave_for_later(model: &mut Model, answering: &AnswerBox) {
     model.ui.mode = InputMode::Normal;
     let subject = model.run.open_ask(answering.ask);
-    let is_put_off = !answering.late || subject.is_some_and(OpenAsk::is_about_tests);
+    let is_put_off = !answering.late || subject.is_some_and(OpenAsk::is_decision);
     if is_put_off {
         model.ui.put_off = model.ui.put_off.max(answering.ask);
         let how = "postponed; a opens it again";

@@ -142,7 +142,7 @@ fn open(model: &mut Model) {
         return;
     };
     let is_late = subject.is_late();
-    let needs_iteration = is_late && !subject.is_about_tests();
+    let needs_iteration = is_late && !subject.is_decision();
     if let Some(limit) = used_up(&model.run).filter(|_| needs_iteration) {
         let used_up = used_up_in_words(limit, &model.run);
         return model.ui.toast(Tone::Note, used_up, model.now_ms);

@@ -97,7 +97,7 @@ pub(in crate::tui) fn show_end(model: &mut Model) {
         .is_some_and(|reason| *reason == StopReason::done(Proof::Tests));
     if matches!(model.run.stop_reason(), Some(StopReason::Blocked { .. }))
         // Tests that pass as they were need no word of the user.
-        || model.run.permissions.about_tests().is_some() && !is_verified
+        || model.run.permissions.decisions().next().is_some() && !is_verified
     {
         answer(model);
     }
@@ -105,7 +105,7 @@ pub(in crate::tui) fn show_end(model: &mut Model) {
 
 /// Opens the answer line for the question with which the run ended. Returns false if nothing can be answered.
 pub(in crate::tui) fn answer(model: &mut Model) -> bool {
-    if let Some(asked) = model.run.permissions.about_tests() {
+    if let Some(asked) = model.run.permissions.decisions().next() {
         model.ui.mode = InputMode::Answering(AnswerBox {
             late: true,
             ..AnswerBox::new(asked.number, model.now_ms)
