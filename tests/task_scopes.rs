@@ -284,6 +284,23 @@ fn tasks_that_are_ticked_together_may_change_the_files_of_each() {
 }
 
 #[test]
+fn a_box_that_is_ticked_before_the_end_of_an_iteration_counts_for_it() {
+    let sandbox = sandbox(
+        "- [ ] First {only=src/**}\n- [ ] Second\n",
+        "put lib/a 1; tick Second; until [ -e .git/go ]; do sleep 0.05; done; put src/a 1; tick First",
+    );
+    let running = sandbox.looping(["--max-iterations", "1"]).start();
+    wait_until(SOON, "the box", || {
+        let status = sandbox.ralph(["status", "--json"]).run(SOON).stdout;
+        status.contains(r#""done": true"#).then_some(())
+    });
+    sandbox.write(".git/go", "");
+    let finished = running.wait(SOON);
+    assert_done(&finished);
+    assert_eq!(refused(&finished.records()), []);
+}
+
+#[test]
 fn an_agent_gains_nothing_by_changing_the_scopes_or_by_adding_a_done_task() {
     let sandbox = sandbox(
         "# Parser {only=src/parser/**}\n- [ ] First\n- [ ] Second {only=lib/**}\n",

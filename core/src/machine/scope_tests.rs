@@ -123,6 +123,18 @@ fn the_tree_before_the_first_iteration_of_a_task_is_kept_until_it_is_done() {
 }
 
 #[test]
+fn the_open_tasks_of_an_iteration_are_those_of_its_beginning() {
+    let mut run = begun();
+    run.prepared(preparation(plan(&OPEN)));
+    run.take(&super::Input::BoxesToggled {
+        iteration: 1,
+        toggled: vec![1],
+    });
+    assert!(run.state.view.plan.tasks[1].done);
+    assert_eq!(run.state.internal.scopes.open, ["add", "last"]);
+}
+
+#[test]
 fn accepted_files_count_and_others_do_not() {
     let mut run = begun();
     iterate(&mut run, &["b"], 3, true);

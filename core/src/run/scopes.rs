@@ -49,22 +49,29 @@ impl TaskChanges {
 
 /// The changes of all open tasks that have a scope and were worked on.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Scopes(Vec<TaskChanges>);
+pub struct Scopes {
+    tasks: Vec<TaskChanges>,
+    /// The tasks that were open when the latest iteration began: boxes may be toggled while it runs.
+    pub open: Vec<String>,
+}
 
 impl Scopes {
     pub fn iter(&self) -> impl Iterator<Item = &TaskChanges> {
-        self.0.iter()
+        self.tasks.iter()
     }
 
     /// The tasks whose ticks do not count, by their texts when the run began.
     pub fn held(&self) -> BTreeSet<String> {
-        let held = self.0.iter().filter(|changes| changes.holds_tick());
+        let held = self.tasks.iter().filter(|changes| changes.holds_tick());
         held.map(|changes| changes.task.clone()).collect()
     }
 
     /// The reasons why ticks of an iteration do not count.
     pub(crate) fn reasons(&self, iteration: u32) -> impl Iterator<Item = Missing> {
-        let refused = self.0.iter().filter(move |changes| changes.refused == Some(iteration));
+        let refused = self
+            .tasks
+            .iter()
+            .filter(move |changes| changes.refused == Some(iteration));
         refused.map(TaskChanges::missing)
     }
 
@@ -77,7 +84,12 @@ impl Scopes {
                 role,
                 ..
             }) if role.is_work() => {
-                self.0.retain(|known| {
+                let tasks = &view.plan.tasks;
+                let has_scopes =
+                    !view.settings.scopes.is_empty() || tasks.iter().any(|task| !task.settings.only.is_empty());
+                let open = tasks.iter().filter(|task| has_scopes && !task.done);
+                self.open = open.map(|task| task.text.clone()).collect();
+                self.tasks.retain(|known| {
                     let mut open = view.plan.tasks.iter().filter(|task| !task.done);
                     open.any(|task| task.text == known.task || has_grown(&known.task, &task.text))
                 });
@@ -99,7 +111,7 @@ impl Scopes {
                 changes.refused = (*ticked && changes.holds_tick()).then_some(*iteration);
             }
             Event::Task(TaskEvent::ScopeConfirmed { files, more, .. }) => {
-                for changes in &mut self.0 {
+                for changes in &mut self.tasks {
                     changes.accepted.extend(files.iter().cloned());
                     changes.accepted_more = changes.accepted_more.max(*more);
                 }
@@ -109,16 +121,16 @@ impl Scopes {
     }
 
     fn entry(&mut self, task: String, since: Option<&Checkpoint>) -> &mut TaskChanges {
-        let known = self.0.iter().position(|changes| changes.task == task);
+        let known = self.tasks.iter().position(|changes| changes.task == task);
         let index = known.unwrap_or_else(|| {
-            self.0.push(TaskChanges {
+            self.tasks.push(TaskChanges {
                 task,
                 since: since.cloned(),
                 ..TaskChanges::default()
             });
-            self.0.len() - 1
+            self.tasks.len() - 1
         });
-        &mut self.0[index]
+        &mut self.tasks[index]
     }
 }
 

@@ -83,6 +83,8 @@ pub(super) struct SettleJob {
     pub(super) task: Option<String>,
     /// The changes of tasks outside of their scopes so far.
     pub(super) scopes: Vec<TaskChanges>,
+    /// The tasks that were open when it began.
+    pub(super) open: Vec<String>,
     pub(super) comments: CommentsBefore,
     /// Whether ralph ended the session before its turn was over.
     pub(super) is_cancelled: bool,
@@ -172,6 +174,7 @@ impl SettleJob {
             tests_why: state.view.changed_tests.why.clone(),
             task: task.cloned(),
             scopes: state.internal.scopes.iter().cloned().collect(),
+            open: state.internal.scopes.open.clone(),
             comments: CommentsBefore::of(&state.view),
             is_cancelled: matches!(state.view.phase.outcome(), Some(Outcome::Cancelled { .. })),
         }

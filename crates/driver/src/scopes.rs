@@ -9,7 +9,7 @@ use std::{
 };
 
 use ralph_core::{
-    event::{Checkpoint, LIST_CAP, PlanSnapshot, PlanTask, ScopedTask, has_grown},
+    event::{Checkpoint, LIST_CAP, PlanSnapshot, ScopedTask, has_grown},
     machine::ScopeFinding,
     run::TaskChanges,
 };
@@ -71,7 +71,7 @@ impl RunScopes {
         if job.is_review {
             return held_after(&job.scopes, &[]);
         }
-        let ticked = ticked(&job.plan, now);
+        let ticked = ticked(&job.open, now);
         let given = job.task.as_deref();
         let texts: BTreeSet<&str> = ticked.iter().copied().chain(given).collect();
         let scopes: Vec<Option<ScopedTask>> = texts
@@ -176,15 +176,18 @@ fn held_after(known: &[TaskChanges], found: &[ScopeFinding]) -> BTreeSet<String>
     earlier.map(|known| known.task.clone()).chain(now).collect()
 }
 
-/// The tasks that were open and are ticked, by their texts in the plan before.
-fn ticked<'p>(before: &'p PlanSnapshot, now: &PlanSnapshot) -> Vec<&'p str> {
-    let done = |text: &str| now.tasks.iter().any(|task| task.done && task.text == text);
-    let is_gone = |text: &str| !now.tasks.iter().any(|task| task.text == text);
-    let is_noted = |open: &PlanTask| {
-        let mut done = now.tasks.iter().filter(|task| task.done);
-        is_gone(&open.text) && done.any(|task| has_grown(&open.text, &task.text))
-    };
-    let open = before.tasks.iter().filter(|task| !task.done);
-    let ticked = open.filter(|open| done(&open.text) || is_noted(open));
-    ticked.map(|task| task.text.as_str()).collect()
+/// Those of the `open` tasks that are ticked now.
+fn ticked<'p>(open: &'p [String], now: &PlanSnapshot) -> Vec<&'p str> {
+    let done: BTreeSet<&str> = now
+        .tasks
+        .iter()
+        .filter(|task| task.done)
+        .map(|task| task.text.as_str())
+        .collect();
+    let known: BTreeSet<&str> = now.tasks.iter().map(|task| task.text.as_str()).collect();
+    let is_noted = |text: &str| !known.contains(text) && done.iter().any(|done| has_grown(text, done));
+    let ticked = open
+        .iter()
+        .filter(|text| done.contains(text.as_str()) || is_noted(text));
+    ticked.map(String::as_str).collect()
 }
