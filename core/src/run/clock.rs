@@ -12,7 +12,9 @@ const HOUR_MS: u64 = 3_600_000;
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Clock {
-    /// Start of the run, moved by idle times.
+    /// Start of the run.
+    pub begun_ms: u64,
+    /// Start of the run, moved by idle times: the base of durations.
     pub started_ms: u64,
     /// Start of the phase, moved by idle times.
     pub entered_ms: u64,
@@ -23,6 +25,12 @@ pub struct Clock {
 }
 
 impl Clock {
+    /// Sets the start of the run.
+    pub(super) fn begin(&mut self, at_ms: u64) {
+        self.begun_ms = at_ms;
+        self.started_ms = at_ms;
+    }
+
     /// Excludes a time without work from all limits and durations. Negative if the clock was set back.
     pub(super) fn skip(&mut self, gap_ms: i64) {
         self.started_ms = self.started_ms.saturating_add_signed(gap_ms);
@@ -74,6 +82,7 @@ mod tests {
     fn earlier_starts_move_with_a_clock_that_is_set_back_and_age_while_the_machine_sleeps() {
         for (gap_ms, started_ms, starts_ms) in [(300, 1_300, 2_000), (-300, 700, 1_700)] {
             let mut clock = Clock {
+                begun_ms: 1_000,
                 started_ms: 1_000,
                 entered_ms: 1_000,
                 now_ms: 2_000,
@@ -82,6 +91,7 @@ mod tests {
             clock.skip(gap_ms);
             assert_eq!((clock.started_ms, clock.entered_ms), (started_ms, started_ms));
             assert_eq!(clock.starts_ms, [starts_ms]);
+            assert_eq!(clock.begun_ms, 1_000, "the run began when it did");
         }
     }
 }

@@ -152,7 +152,7 @@ impl RunView {
         match event {
             Event::Run(RunEvent::JournalOpened { run, .. }) => {
                 self.run = Some(run.clone());
-                self.clock.started_ms = at_ms;
+                self.clock.begin(at_ms);
             }
             Event::Run(RunEvent::Started {
                 project,
@@ -163,7 +163,7 @@ impl RunView {
             }) => {
                 self.project = project.clone().into();
                 self.number = *number;
-                self.clock.started_ms = at_ms;
+                self.clock.begin(at_ms);
                 self.clock.starts_ms.clone_from(earlier_starts_ms);
                 self.go_by(settings);
             }

@@ -81,7 +81,7 @@ impl RunEntry {
             project: PathBuf::clone(&view.project),
             plan: view.settings.plan.clone(),
             adapter: view.author().to_owned(),
-            started_ms: view.clock.started_ms,
+            started_ms: view.clock.begun_ms,
             last_ms: view.clock.now_ms,
             standing,
             live,

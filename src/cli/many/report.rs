@@ -268,7 +268,7 @@ impl BatchReport {
             .plans
             .iter()
             .flat_map(|plan| &plan.runs)
-            .map(|run| run.view.clock.started_ms)
+            .map(|run| run.view.clock.begun_ms)
             .min();
         let began = started.map_or_else(String::new, |started_ms| {
             format!(", first run {}", date_time(started_ms))

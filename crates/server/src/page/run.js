@@ -163,7 +163,7 @@ export function runPage(id, askForToken) {
   // The server of a single run has no such list, and continues none.
   const isLastOfProject = async () => {
     const runs = await read(`runs?project=${encodeURIComponent(run.view.project)}`);
-    return runs.every(({ run: other, startedMs }) => other === id || startedMs < run.view.clock.startedMs);
+    return runs.every(({ run: other, startedMs }) => other === id || startedMs < run.view.clock.begunMs);
   };
 
   const showConnection = (was) => {

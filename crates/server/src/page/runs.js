@@ -119,7 +119,7 @@ function card(run, project) {
       tasks > 0 && h("progress", { max: tasks, value: run.tasksDone, "aria-label": `${run.tasksDone} of ${counted(tasks, "task")} done` }),
       h("span", { class: "third" },
         tasks > 0 && h("span", {}, `${run.tasksDone} of ${counted(tasks, "task")}`),
-        works ? h("span", {}, "for ", h("span", { "data-since": run.startedMs })) : h("span", {}, `took ${duration(run.elapsedMs)}`),
+        works ? h("span", {}, "for ", h("span", { "data-since": run.lastMs - run.elapsedMs })) : h("span", {}, `took ${duration(run.elapsedMs)}`),
         h("span", {}, run.adapter),
         h("span", {}, works ? `since ${day(run.startedMs)}` : day(run.lastMs)))),
     !project && h("a", { class: "more", href: `#/projects/${encodeURIComponent(run.project)}` }, `All runs of ${basename(run.project)}, and new ones`));

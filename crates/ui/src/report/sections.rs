@@ -543,7 +543,7 @@ pub(super) fn origin_in_words(report: &RunReport, time: impl Fn(u64) -> String) 
         format!(
             "run {}: {} to {}",
             run_in_words(view.number, view.run.as_ref()),
-            time(view.clock.started_ms),
+            time(view.clock.begun_ms),
             time(view.clock.now_ms)
         ),
         format!("{}{model} · {}", view.settings.adapter, view.settings.plan.display()),
