@@ -218,6 +218,12 @@ fn a_closed_pull_request_ends_its_plan_and_its_branch_stays() {
     assert_eq!(finished.code(), Some(1), "{finished:?}");
     let line = "issue-42: not merged: its pull request https://github.com/team/shop/pull/101 was closed";
     assert!(finished.stdout.contains(line), "{finished:?}");
+    // There is nothing to resume.
+    let hint = "ralph many resume";
+    assert!(
+        !finished.stdout.contains(hint) && !finished.stderr.contains(hint),
+        "{finished:?}"
+    );
     assert_eq!(shop.sandbox.git(["worktree", "list"]).lines().count(), 1);
     let branches = shop.sandbox.git(["branch", "--list", "ralph/*/issue-42"]);
     assert_eq!(branches.lines().count(), 1, "{branches}");

@@ -655,8 +655,19 @@ pub fn batch_hints(batch: &Batch, id: &BatchId) -> Vec<String> {
             raise_option(limit.kind())
         ),
     };
+    // A pull request that people closed is not opened again.
+    let is_over = |plan: &BatchPlan| {
+        let is_closed = matches!(
+            plan.phase,
+            PlanPhase::Kept {
+                why: KeptReason::Closed { .. }
+            }
+        );
+        is_closed || matches!(plan.phase, PlanPhase::Merged { .. })
+    };
+    let resume = (!batch.plans.iter().all(is_over)).then_some(resume);
     let confirm = batch.plans.iter().filter_map(confirm_hint);
-    confirm.chain(kept).chain([resume]).collect()
+    confirm.chain(kept).chain(resume).collect()
 }
 
 /// The state of a plan without an active run; `stops` means that the plan is being ended.
