@@ -208,15 +208,16 @@ pub fn read_head(path: &Path, bytes: u64) -> Result<Vec<u8>, ReadError> {
     Ok(head)
 }
 
-/// Opens a file for reading. Does not wait where a pipe is in its place.
+/// Opens a file of ralph's own for reading, as carefully as [`open_unfollowed`].
 ///
 /// # Errors
 /// The file system's error, or one that says what is there instead of a regular file.
 pub fn open_regular(path: &Path) -> io::Result<File> {
-    open(path).map_err(|error| match error {
-        ReadError::System(error) => error,
-        other => io::Error::other(other),
-    })
+    if let Some((file, _)) = open_unfollowed(path)? {
+        return Ok(file);
+    }
+    only_regular(fs::symlink_metadata(path)?.file_type()).map_err(io::Error::other)?;
+    Err(io::ErrorKind::NotFound.into()) // it was replaced meanwhile
 }
 
 fn open(path: &Path) -> Result<File, ReadError> {

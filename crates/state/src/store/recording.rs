@@ -240,6 +240,16 @@ mod tests {
             .collect()
     }
 
+    #[test]
+    fn a_link_in_place_of_a_recording_is_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let (secret, path) = (dir.path().join("secret"), dir.path().join("0001.cast"));
+        std::fs::write(&secret, "secret").unwrap();
+        std::os::unix::fs::symlink(&secret, &path).unwrap();
+        let why = open(&path).unwrap_err().to_string();
+        assert_eq!(why, "it is a symbolic link, not a regular file");
+    }
+
     fn recorded(chunks: &[&[u8]], cap_bytes: u64) -> String {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("0001.cast");
