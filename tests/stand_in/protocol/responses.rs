@@ -193,9 +193,11 @@ impl<'a> ResponseEvents<'a> {
         });
         // codex offers the tools of a MCP server in a namespace.
         let is_offered = self.offered.contains(&call.name);
-        let in_namespace = call.name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"));
-        if let Some((server, tool)) = in_namespace.filter(|_| !is_offered) {
-            item["namespace"] = format!("mcp__{server}").into();
+        let of_server = call.name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"));
+        let of_server = of_server.map(|(server, tool)| (format!("mcp__{server}"), tool));
+        let of_codex = || call.name.split_once('/').map(|(name, tool)| (name.to_owned(), tool));
+        if let Some((namespace, tool)) = of_server.or_else(of_codex).filter(|_| !is_offered) {
+            item["namespace"] = namespace.into();
             item["name"] = tool.into();
         }
         item[key] = "".into();
