@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AskId, CancelReason, PermissionRequest, SessionId, SteeringId, Text, UsageWindow};
+use super::{AskId, CancelReason, PermissionRequest, SessionId, SteeringId, Text, Usage, UsageWindow};
 use crate::json::{ReadJson, WriteJson};
 
 /// A signal of an agent session, in order of occurrence. `Ended` comes exactly once, as the last one.
@@ -134,73 +134,6 @@ pub enum FileChange {
     Added,
     Updated,
     Deleted,
-}
-
-/// Tokens and cost; `None` where they are unknown. Tokens are never estimated.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub struct Usage {
-    /// All input tokens, including cached ones.
-    pub input_tokens: Option<u64>,
-    pub cached_tokens: Option<u64>,
-    /// All output tokens, including those of thinking.
-    pub output_tokens: Option<u64>,
-    pub cost_usd: Option<f64>,
-    /// Whether the cost, or a part of it, is computed, for example from prices in the settings, and not reported by the agent.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub estimated: bool,
-}
-
-impl Usage {
-    /// The sum of input and output; `None` if neither is known.
-    pub fn tokens(&self) -> Option<u64> {
-        match (self.input_tokens, self.output_tokens) {
-            (None, None) => None,
-            (input, output) => Some(input.unwrap_or(0).saturating_add(output.unwrap_or(0))),
-        }
-    }
-
-    /// Adds two usages; a figure that is unknown in both stays unknown.
-    #[must_use]
-    pub fn plus(self, more: Usage) -> Usage {
-        fn tokens(sum: Option<u64>, more: Option<u64>) -> Option<u64> {
-            match (sum, more) {
-                (None, None) => None,
-                (sum, more) => Some(sum.unwrap_or(0).saturating_add(more.unwrap_or(0))),
-            }
-        }
-        Usage {
-            input_tokens: tokens(self.input_tokens, more.input_tokens),
-            cached_tokens: tokens(self.cached_tokens, more.cached_tokens),
-            output_tokens: tokens(self.output_tokens, more.output_tokens),
-            cost_usd: match (self.cost_usd, more.cost_usd) {
-                (None, None) => None,
-                (sum, more) => Some(billionths(sum.unwrap_or(0.0) + more.unwrap_or(0.0))),
-            },
-            estimated: self.estimated || more.estimated,
-        }
-    }
-
-    /// The increase since `before`. A decrease counts as zero.
-    #[must_use]
-    pub fn since(self, before: Usage) -> Usage {
-        let tokens = |sum: Option<u64>, before: Option<u64>| Some(sum?.saturating_sub(before.unwrap_or_default()));
-        Usage {
-            input_tokens: tokens(self.input_tokens, before.input_tokens),
-            cached_tokens: tokens(self.cached_tokens, before.cached_tokens),
-            output_tokens: tokens(self.output_tokens, before.output_tokens),
-            cost_usd: self
-                .cost_usd
-                .map(|cost| billionths((cost - before.cost_usd.unwrap_or_default()).max(0.0))),
-            estimated: self.estimated,
-        }
-    }
-}
-
-/// Rounds to a billionth of a dollar, so that 0.1 + 0.2 is 0.3 and not 0.30000000000000004.
-fn billionths(dollars: f64) -> f64 {
-    (dollars * 1e9).round() / 1e9
 }
 
 /// A problem of a session, as reported by the agent, found by ralph, or both.
@@ -354,42 +287,6 @@ impl Exit {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn usage(input_tokens: u64, cost_usd: f64) -> Usage {
-        Usage {
-            input_tokens: Some(input_tokens),
-            cost_usd: Some(cost_usd),
-            ..Usage::default()
-        }
-    }
-
-    #[test]
-    fn a_sum_is_estimated_if_a_part_of_it_is() {
-        for (one, other, sum) in [
-            (false, false, false),
-            (true, false, true),
-            (false, true, true),
-            (true, true, true),
-        ] {
-            let part = |estimated| Usage {
-                estimated,
-                ..usage(1, 0.1)
-            };
-            assert_eq!(part(one).plus(part(other)).estimated, sum, "{one} and {other}");
-        }
-    }
-
-    #[test]
-    fn an_increase_is_the_difference_and_a_decrease_counts_as_zero() {
-        for (before, after, increase) in [
-            (usage(30, 0.1), usage(100, 0.3), usage(70, 0.2)),
-            (usage(100, 0.3), usage(30, 0.1), usage(0, 0.0)),
-            (Usage::default(), usage(30, 0.1), usage(30, 0.1)),
-            (usage(30, 0.1), Usage::default(), Usage::default()),
-        ] {
-            assert_eq!(after.since(before), increase, "from {before:?} to {after:?}");
-        }
-    }
 
     #[test]
     fn only_limits_of_the_provider_are_limits() {
