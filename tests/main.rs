@@ -79,6 +79,7 @@ mod stand_in;
 mod starts;
 mod static_binary;
 mod status_schema;
+mod subagents;
 mod task_checks;
 mod task_order;
 mod task_scopes;

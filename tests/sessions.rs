@@ -84,6 +84,7 @@ impl SessionProject {
             resume: None,
             size: Size { cols: 80, rows: 24 },
             asks: ToolKinds::NONE,
+            subagents: ralph_core::event::SubagentLimits::default(),
             one_way: false,
             env: vec![(
                 "RALPH_PLAN".to_owned(),

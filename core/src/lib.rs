@@ -15,5 +15,6 @@ pub mod limits;
 pub mod machine;
 pub mod notices;
 pub mod run;
+pub mod subagents;
 #[cfg(feature = "testing")]
 pub mod testing;

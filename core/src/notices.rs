@@ -207,6 +207,7 @@ pub fn limit_word(limit: LimitKind) -> String {
         LimitScope::Task => format!("per-task {noun}"),
         LimitScope::Day => format!("daily {noun}"),
         LimitScope::Hour => format!("hourly {noun}"),
+        LimitScope::Iteration => (*noun).to_owned(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::{env, fs, path::Path};
 use crate::{
     event::{
         Answered, Ask, AskEvent, AskId, AskVerdict, Checkpoint, Choice, Decider, Event, Exit, GateEvent, GoalFailure,
-        GoalResult, IterationEvent, Offer, Outcome, PermissionRequest, Question, Record, Role, ToolKind,
+        GoalResult, IterationEvent, Offer, Outcome, PermissionRequest, Question, Record, Role, SubagentStart, ToolKind,
     },
     run::RunView,
 };
@@ -242,6 +242,7 @@ pub fn server_tool_asked(tool: &str) -> PermissionRequest {
         url: None,
         diff: None,
         questions: Vec::new(),
+        subagent: SubagentStart::No,
     }
 }
 
@@ -262,6 +263,7 @@ pub fn permission_asked(number: u32) -> Event {
         url: None,
         diff: None,
         questions: Vec::new(),
+        subagent: SubagentStart::No,
     };
     Event::Ask(AskEvent::Asked {
         ask: Box::new(Ask {

@@ -8,7 +8,7 @@ use ralph_agent::Channel;
 use ralph_core::{
     event::{
         BackgroundLimits, Backoff, Bite, BreakerLimits, DayLimits, GoalsWhen, Headroom, Hooks, KnownFailures, Limits,
-        Mode, Proof, ReviewWhen, SessionMode, TaskLimits, WindowPace,
+        Mode, Proof, ReviewWhen, SessionMode, SubagentLimits, TaskLimits, WindowPace,
     },
     limits::WARN_AT,
 };
@@ -223,6 +223,7 @@ settings! {
         max_steps("maxSteps"): OptionalLimit<PositiveCount> = null,
         per_task("perTask"): SettingsSection<TaskLimitSettings>,
         per_day("perDay"): SettingsSection<DayLimitSettings>,
+        subagents("subagents"): SettingsSection<SubagentLimitSettings>,
     }
     with {
         warn_at: Some(WARN_AT),
@@ -254,6 +255,22 @@ settings! {
         /// Maximum tokens of a day, as reported by the agents. It ends a running iteration. null is unlimited.
         #[flag("--max-tokens-per-day", "N", "Wait for tomorrow when agents have reported this many tokens today [default: unlimited]")]
         max_tokens("maxTokens"): OptionalLimit<BigCount> = null,
+    }
+}
+
+settings! {
+    /// Limits for the subagents that an agent starts in one iteration. What exceeds one is denied where the agent has a
+    /// limit of its own or asks; else it ends the iteration, and the run continues.
+    pub struct SubagentLimitSettings for SubagentLimits {
+        /// Maximum subagents that run at the same time.
+        #[flag("--max-parallel-subagents", "N", "Let at most N subagents run at once, or \"unlimited\" [default: 10]")]
+        at_once("atOnce"): Limit<PositiveCount> = 10,
+        /// Maximum subagents of an iteration.
+        #[flag("--max-subagents", "N", "Let an iteration start at most N subagents, or \"unlimited\" [default: 30]")]
+        per_iteration("perIteration"): Limit<PositiveCount> = 30,
+        /// Maximum levels of subagents: with 1, a subagent may start no other.
+        #[flag("--max-subagent-depth", "N", "Let subagents start others down to level N, or \"unlimited\" [default: 2]")]
+        depth("depth"): Limit<PositiveCount> = 2,
     }
 }
 
@@ -550,6 +567,11 @@ mod tests {
                 warn_at: Some(0.8),
                 per_task: TaskLimits::default(),
                 per_day: DayLimits::default(),
+                subagents: SubagentLimits {
+                    at_once: Some(10),
+                    per_iteration: Some(30),
+                    depth: Some(2),
+                },
                 ..Limits::default()
             }
         );

@@ -90,6 +90,7 @@ impl LiveAdapter {
             resume: None::<SessionId>,
             size: Size { cols: 80, rows: 24 },
             asks: ToolKinds::NONE,
+            subagents: ralph_core::event::SubagentLimits::default(),
             one_way: false,
             env: Vec::new(),
             scratch: self.dir.path().to_owned(),

@@ -3,7 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::{AskId, CancelReason, PermissionRequest, SessionId, SteeringId, Text, Usage, UsageWindow};
-use crate::json::{ReadJson, WriteJson};
+use crate::{
+    json::{ReadJson, WriteJson},
+    subagents::SubagentReport,
+};
 
 /// A signal of an agent session, in order of occurrence. `Ended` comes exactly once, as the last one.
 #[derive(Debug, Clone, PartialEq, WriteJson, ReadJson)]
@@ -92,6 +95,10 @@ pub enum AgentSignal {
     /// The agent withdrew its request.
     PermissionWithdrawn {
         id: AskId,
+    },
+    /// A subagent has started, works or has ended.
+    Subagent {
+        subagent: Box<SubagentReport>,
     },
     /// A piece of a message that is being written; the whole follows as `Said`. Shown live and never kept.
     TextDelta {

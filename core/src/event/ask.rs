@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AskId, Decider, GuardedChange, List, Offer, PermissionMode, PermissionRequest, Question, RuleScope, ToolKind,
+    AskId, Decider, GuardedChange, List, Offer, PermissionMode, PermissionRequest, Question, RuleScope, SubagentStart,
+    ToolKind,
 };
 use crate::json::ReadJson;
 
@@ -174,6 +175,7 @@ pub(crate) fn own_request(tool: &str, kind: ToolKind, title: String) -> Permissi
         url: None,
         diff: None,
         questions: Vec::new(),
+        subagent: SubagentStart::No,
     }
 }
 

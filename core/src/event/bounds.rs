@@ -65,6 +65,7 @@ impl AgentSignal {
             }
             AgentSignal::PermissionRequested { request } => **request = request.bounded(),
             AgentSignal::PermissionWithdrawn { id } => *id = id.bounded(),
+            AgentSignal::Subagent { subagent } => **subagent = subagent.bounded(),
             AgentSignal::Problem { .. }
             | AgentSignal::Usage { .. }
             | AgentSignal::WindowUsed { .. }
@@ -100,6 +101,11 @@ impl AgentSignal {
             AgentSignal::Problem { problem } => [&problem.text, "", ""],
             AgentSignal::TurnEnded { message, .. } => [message.as_deref().unwrap_or_default(), "", ""],
             AgentSignal::PermissionWithdrawn { id } => [&id.0, "", ""],
+            AgentSignal::Subagent { subagent } => [
+                &subagent.id,
+                subagent.parent.as_deref().unwrap_or_default(),
+                &subagent.title,
+            ],
             AgentSignal::ToolOutput { call, text } => [call, text, ""],
             AgentSignal::PermissionRequested { .. }
             | AgentSignal::Usage { .. }

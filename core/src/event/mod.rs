@@ -60,7 +60,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::json::{ReadJson, WriteJson};
 
-pub use crate::limits::{DayLimits, LimitKind, Limits, NewLimits, SizeLimit, TaskLimits};
+pub use crate::limits::{DayLimits, LimitKind, Limits, NewLimits, SizeLimit, SubagentLimits, TaskLimits};
+pub use crate::subagents::{SubagentReport, SubagentStart};
 pub use agent::{AgentSignal, Exit, FileChange, Finding, Problem, ProblemClass, ProblemKind};
 pub use agent_event::AgentEvent;
 pub(crate) use ask::own_request;

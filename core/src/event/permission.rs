@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AnswerPlace, Question, RunId, TEXT_CAP_BYTES, clip, clip::cut, question};
+use super::{AnswerPlace, LimitKind, Question, RunId, SubagentStart, TEXT_CAP_BYTES, clip, clip::cut, question};
 use crate::json::ReadJson;
 
 /// Maximum number of paths of a request in a record.
@@ -122,6 +122,9 @@ pub struct PermissionRequest {
     /// Questions to the user. If there are any, the answer is to them and nothing is allowed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<Question>,
+    /// Whether the use starts a subagent.
+    #[serde(default, skip_serializing_if = "SubagentStart::is_no")]
+    pub subagent: SubagentStart,
 }
 
 impl AskId {
@@ -147,6 +150,7 @@ impl PermissionRequest {
             url: None,
             diff: None,
             questions: Vec::new(),
+            subagent: SubagentStart::No,
         }
     }
 
@@ -167,6 +171,7 @@ impl PermissionRequest {
             url: cut_some(&self.url),
             diff: self.diff.as_deref().map(shortened),
             questions: question::bounded(&self.questions),
+            subagent: self.subagent,
         }
     }
 
@@ -295,6 +300,8 @@ pub enum Decider {
     TooManyPending,
     /// The agent, which withdrew its request.
     Agent,
+    /// The limit that the use would exceed.
+    Limit { limit: LimitKind },
 }
 
 impl Decider {
@@ -480,6 +487,9 @@ mod tests {
             Decider::Deadline,
             Decider::TooManyPending,
             Decider::Agent,
+            Decider::Limit {
+                limit: LimitKind::Subagents,
+            },
         ] {
             assert!(!other.is_user(), "{other:?}");
         }

@@ -59,7 +59,14 @@ const OF_RALPH: [&str; 5] = [
     "ended",
 ];
 /// Types of fields that are objects or words of their own.
-const NAMED: [&str; 5] = ["Usage", "UsageWindow", "WindowKind", "FileChange", "Problem"];
+const NAMED: [&str; 6] = [
+    "Usage",
+    "UsageWindow",
+    "WindowKind",
+    "FileChange",
+    "Problem",
+    "SubagentReport",
+];
 
 #[test]
 fn the_events_of_ralph_jsonl_are_those_of_its_specification() {

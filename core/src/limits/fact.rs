@@ -40,6 +40,8 @@ pub struct Limits {
     pub per_task: TaskLimits,
     #[serde(default, skip_serializing_if = "DayLimits::is_none")]
     pub per_day: DayLimits,
+    #[serde(default, skip_serializing_if = "SubagentLimits::is_none")]
+    pub subagents: SubagentLimits,
 }
 
 /// A limit on memory or space.
@@ -86,6 +88,18 @@ pub struct DayLimits {
     pub max_tokens: Option<u64>,
 }
 
+/// Limits for the subagents of an iteration; `None` is unlimited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct SubagentLimits {
+    /// Subagents that run at the same time.
+    pub at_once: Option<u32>,
+    pub per_iteration: Option<u32>,
+    /// Levels of subagents below the agent: 1 if a subagent may start no other.
+    pub depth: Option<u32>,
+}
+
 impl Limits {
     /// Returns these limits with the user's changes applied.
     #[must_use]
@@ -107,6 +121,12 @@ impl Limits {
 }
 
 impl TaskLimits {
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl SubagentLimits {
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }

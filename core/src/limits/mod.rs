@@ -7,10 +7,10 @@ mod fact;
 mod rows;
 mod rule;
 
-pub use fact::{DayLimits, Limits, NewLimits, SizeLimit, TaskLimits, WARN_AT};
+pub use fact::{DayLimits, Limits, NewLimits, SizeLimit, SubagentLimits, TaskLimits, WARN_AT};
 pub use rows::{
-    Consumption, LIMITS, LimitKind, LimitRow, LimitScope, LimitUnit, TaskConsumption, TurnEnd, by_precedence, reached,
-    whole,
+    Consumption, LIMITS, LimitKind, LimitRow, LimitScope, LimitUnit, SubagentCount, TaskConsumption, TurnEnd,
+    by_precedence, reached, whole,
 };
 pub use rule::{consumption, consumption_at, day_limit_reached, limits_now, run_limit_reached};
 

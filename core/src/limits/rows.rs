@@ -19,6 +19,8 @@ pub enum LimitScope {
     Day,
     /// All runs of the project within an hour. Only waited for; it ends no run.
     Hour,
+    /// The running iteration, which ends at it. The run continues.
+    Iteration,
 }
 
 /// The unit of a limit's figures.
@@ -38,6 +40,8 @@ pub enum TurnEnd {
     Never,
     /// The report of the agent that reaches the limit ends the turn.
     ByReport,
+    /// As [`TurnEnd::ByReport`], but the limit itself may be reached.
+    ByExcess,
     /// A timer ends the turn.
     ByTimer,
 }
@@ -84,6 +88,17 @@ pub struct Consumption {
     pub task: Option<TaskConsumption>,
     /// Spending of all runs of the project since the day began; `None` if no day is known.
     pub today: Option<Usage>,
+    /// Those of the running iteration.
+    pub subagents: SubagentCount,
+}
+
+/// How many subagents an iteration has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SubagentCount {
+    pub started: u32,
+    pub running: u32,
+    /// Levels of subagents below the agent.
+    pub depth: u32,
 }
 
 /// The amounts that a run has used on one task.
@@ -260,6 +275,51 @@ limits! {
         used: |used| Some(f64::from(used.calls)),
         change: None,
     }
+    Subagents {
+        scope: LimitScope::Iteration,
+        unit: LimitUnit::Count,
+        noun: "subagent",
+        name: "subagents",
+        setting: "limits.subagents.perIteration",
+        flag: "--max-subagents",
+        value: "N",
+        more: None,
+        by_default: true,
+        ends_turn: TurnEnd::ByExcess,
+        max: |limits| limits.subagents.per_iteration.map(f64::from),
+        used: |used| Some(f64::from(used.subagents.started)),
+        change: None,
+    }
+    SubagentsAtOnce {
+        scope: LimitScope::Iteration,
+        unit: LimitUnit::Count,
+        noun: "parallel subagent",
+        name: "parallel subagents",
+        setting: "limits.subagents.atOnce",
+        flag: "--max-parallel-subagents",
+        value: "N",
+        more: None,
+        by_default: true,
+        ends_turn: TurnEnd::ByExcess,
+        max: |limits| limits.subagents.at_once.map(f64::from),
+        used: |used| Some(f64::from(used.subagents.running)),
+        change: None,
+    }
+    SubagentDepth {
+        scope: LimitScope::Iteration,
+        unit: LimitUnit::Count,
+        noun: "subagent level",
+        name: "subagent levels",
+        setting: "limits.subagents.depth",
+        flag: "--max-subagent-depth",
+        value: "N",
+        more: None,
+        by_default: true,
+        ends_turn: TurnEnd::ByExcess,
+        max: |limits| limits.subagents.depth.map(f64::from),
+        used: |used| Some(f64::from(used.subagents.depth)),
+        change: None,
+    }
 }
 
 #[allow(clippy::cast_precision_loss)] // Times and tokens are far below the precision of f64.
@@ -303,11 +363,13 @@ impl LimitRow {
         self.setting.trim_start_matches("limits.")
     }
 
-    /// Whether people are shown it: limits of the run and of the hour always, the others if they are set.
-    pub fn is_shown(&self, limits: &Limits) -> bool {
+    /// Whether people are shown it beside the others: limits of the run and of the hour always, those of tasks and days
+    /// if they are set, those of an iteration once they are used.
+    pub fn is_shown(&self, limits: &Limits, used: &Consumption) -> bool {
         match self.scope {
             LimitScope::Run | LimitScope::Hour => true,
             LimitScope::Task | LimitScope::Day => self.max(limits).is_some(),
+            LimitScope::Iteration => self.used(used) > Some(0.0),
         }
     }
 
@@ -319,7 +381,7 @@ impl LimitRow {
     /// The tokens and the cost within its scope.
     pub fn usage(&self, used: &Consumption) -> Usage {
         match self.scope {
-            LimitScope::Run | LimitScope::Hour => used.usage,
+            LimitScope::Run | LimitScope::Hour | LimitScope::Iteration => used.usage,
             LimitScope::Task => used.task.unwrap_or_default().usage,
             LimitScope::Day => used.today.unwrap_or_default(),
         }
@@ -332,7 +394,11 @@ impl LimitRow {
 
     pub fn is_reached(&self, limits: &Limits, used: &Consumption) -> bool {
         let max = self.max(limits);
-        max.is_some_and(|max| self.used(used).is_some_and(|used| used >= max))
+        let is_reached = |used, max| match self.ends_turn {
+            TurnEnd::ByExcess => used > max,
+            TurnEnd::Never | TurnEnd::ByReport | TurnEnd::ByTimer => used >= max,
+        };
+        max.is_some_and(|max| self.used(used).is_some_and(|used| is_reached(used, max)))
     }
 
     /// The limit that is proposed instead of the present one: twice as much, or, if less than half of the present limit
@@ -358,7 +424,13 @@ impl LimitRow {
 
 /// All limits in the order in which they are looked at: the one that comes first is named if several are reached.
 pub fn by_precedence() -> impl Iterator<Item = &'static LimitRow> {
-    let scopes = [LimitScope::Run, LimitScope::Hour, LimitScope::Day, LimitScope::Task];
+    let scopes = [
+        LimitScope::Run,
+        LimitScope::Hour,
+        LimitScope::Day,
+        LimitScope::Task,
+        LimitScope::Iteration,
+    ];
     scopes
         .into_iter()
         .flat_map(|scope| LIMITS.iter().filter(move |row| row.scope == scope))

@@ -7,7 +7,7 @@ use crate::{
 
 use super::{
     fact::Limits,
-    rows::{Consumption, LimitScope, reached},
+    rows::{Consumption, LimitScope, SubagentCount, reached},
 };
 
 /// The limits of a run, with the extensions of those of the current day.
@@ -40,6 +40,14 @@ pub fn consumption_at(view: &RunView, now_ms: u64, work: Option<&Work>) -> Consu
         calls: u32::try_from(view.clock.calls_within_hour(now_ms)).unwrap_or(u32::MAX),
         task: work.map(Work::consumption),
         today: is_known.then(|| view.spending.today()),
+        subagents: view
+            .iterations
+            .latest()
+            .map_or_else(SubagentCount::default, |latest| SubagentCount {
+                started: latest.subagents.started,
+                running: latest.subagents.running(),
+                depth: latest.subagents.depth,
+            }),
     }
 }
 

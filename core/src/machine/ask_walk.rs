@@ -7,7 +7,7 @@ use crate::{
     event::{
         AgentSignal, Answer, AnswerPlace, AskEvent, AskId, AskVerdict, Decider, Decision, DenialLimits, Event,
         IterationEvent, Limits, Offer, PermissionMode, PermissionRequest, PlanSnapshot, RequestedBy, Ruling, RunEvent,
-        Settings, StopRequest, ToolKind, Unanswered, UserCommand, Waiting,
+        Settings, StopRequest, SubagentStart, ToolKind, Unanswered, UserCommand, Waiting,
     },
     run::Phase,
 };
@@ -69,6 +69,7 @@ fn request(id: &str, decision: Decision, iteration: u32) -> Input {
         url: None,
         diff: None,
         questions: Vec::new(),
+        subagent: SubagentStart::No,
     };
     Input::PermissionRequested {
         iteration,

@@ -1,7 +1,9 @@
 //! Feedback to the agent about the previous session, for the next prompt.
 
 use crate::{
-    event::{BreakerCause, BreakerState, CancelReason, Findings, Missing, Problem, ProblemClass, ProblemKind},
+    event::{
+        BreakerCause, BreakerState, CancelReason, Findings, LimitKind, Missing, Problem, ProblemClass, ProblemKind,
+    },
     limits::LimitScope,
     run::Breaker,
 };
@@ -24,6 +26,10 @@ pub enum Feedback {
         what: String,
     },
     TurnLimit,
+    /// The session was ended at a limit of the iteration.
+    Limited {
+        limit: LimitKind,
+    },
     ContextOverflow,
     IdleTimeout,
     IterationTimeout,
@@ -135,6 +141,7 @@ pub(super) fn for_cancel(reason: CancelReason) -> Option<Feedback> {
         CancelReason::IterationTimeout => Some(Feedback::IterationTimeout),
         CancelReason::Skipped | CancelReason::Steered => Some(Feedback::CutOff),
         CancelReason::Limit(limit) if limit.row().scope == LimitScope::Day => Some(Feedback::CutOff),
+        CancelReason::Limit(limit) if limit.row().scope == LimitScope::Iteration => Some(Feedback::Limited { limit }),
         _ => None,
     }
 }

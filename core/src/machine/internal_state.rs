@@ -437,12 +437,12 @@ impl InternalState {
     }
 
     /// Whether `signal`, which is already bounded, may become a record.
-    pub(super) fn admission(&self, signal: &AgentSignal) -> Admission {
-        self.budget.admission(signal, self.importance(signal))
+    pub(super) fn admission(&self, view: &RunView, signal: &AgentSignal) -> Admission {
+        self.budget.admission(signal, self.importance(view, signal))
     }
 
     /// Whether `signal` affects the state. Called before the signal is applied.
-    fn importance(&self, signal: &AgentSignal) -> Importance {
+    fn importance(&self, view: &RunView, signal: &AgentSignal) -> Importance {
         // A refused login is a pending error as well.
         let waits = self.pending_error.is_some();
         let is_needed = match signal {
@@ -455,6 +455,13 @@ impl InternalState {
                 !same || *kind == Some(ProblemKind::Auth)
             }
             AgentSignal::Noted { .. } | AgentSignal::Unknown { .. } => false,
+            AgentSignal::Subagent { subagent } => {
+                let known = view
+                    .iterations
+                    .latest()
+                    .and_then(|latest| latest.subagents.find(&subagent.id));
+                known.is_none_or(|known| known.running != subagent.running || known.parent != subagent.parent)
+            }
             AgentSignal::ToolStarted { .. } if self.steps.is_some() => true,
             signal if shows_progress(signal) => waits,
             _ => true,
@@ -467,7 +474,7 @@ impl InternalState {
     }
 
     fn take_signal(&mut self, view: &RunView, signal: &AgentSignal) {
-        self.budget.take(signal, self.importance(signal));
+        self.budget.take(signal, self.importance(view, signal));
         if let AgentSignal::FileChanged { path, .. } = signal
             && self.reported_files.len() < REPORTED_FILES
         {
@@ -510,7 +517,7 @@ mod tests {
     use super::*;
 
     fn is_needed(state: &InternalState, signal: &AgentSignal) -> bool {
-        state.importance(signal) == Importance::Needed
+        state.importance(&RunView::default(), signal) == Importance::Needed
     }
 
     fn said() -> AgentSignal {

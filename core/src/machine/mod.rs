@@ -91,6 +91,8 @@ mod spending_tests;
 #[cfg(test)]
 mod step_tests;
 #[cfg(test)]
+mod subagent_tests;
+#[cfg(test)]
 mod testing;
 
 pub use after_edits::AfterEdits;

@@ -4,15 +4,18 @@
 
 use crate::{
     event::{
-        Answer, AnswerPlace, Answered, Ask, AskEvent, AskId, AskVerdict, CancelReason, Decider, Decision, Event,
-        IterationEvent, PausedBy, PermissionMode, PermissionRequest, Ruling, TEXT_CAP_BYTES, TimeEvent, Unanswered,
-        clip,
+        AgentEvent, AgentSignal, Answer, AnswerPlace, Answered, Ask, AskEvent, AskId, AskVerdict, CancelReason,
+        Decider, Decision, Event, IterationEvent, PausedBy, PermissionMode, PermissionRequest, Ruling, SubagentReport,
+        TEXT_CAP_BYTES, TimeEvent, Unanswered, clip,
     },
     run::{Permissions, Phase},
 };
 
-use super::decision::{StepDecision, is_running};
 use super::question::{AnswerReading, read, rules_added};
+use super::{
+    decision::{StepDecision, is_running},
+    policy,
+};
 
 /// Maximum number of requests in one iteration. Each takes a record; an agent that makes more does nothing else.
 pub(super) const REQUESTS: u32 = 2_000;
@@ -35,6 +38,10 @@ pub(super) fn requested(
     }
     let cut = request.is_cut();
     let request = request.bounded();
+    if let Some(limit) = policy::subagent_limit(&decision.state, now_ms, &request) {
+        let by = Decider::Limit { limit };
+        return decide(decision, &Case::new(iteration, &request), false, &by, None);
+    }
     let most = usize::try_from(decision.state.view.settings.denials.pending).unwrap_or(usize::MAX);
     match ruling.decision {
         Decision::Ask if decision.state.view.permissions.pending.len() >= most => {
@@ -242,9 +249,26 @@ fn decide(decision: &mut StepDecision, case: &Case<'_>, allowed: bool, by: &Deci
         AskVerdict::Denied
     };
     push_answer(decision, case, verdict, by, message, denials);
+    if let (true, true, Some(call)) = (allowed, !case.request.subagent.is_no(), &case.request.call) {
+        // Counted here, since the agent may ask for the next one before it reports this one.
+        let subagent = SubagentReport {
+            id: call.clone(),
+            title: title.clone(),
+            running: true,
+            ..SubagentReport::default()
+        };
+        decision.push(Event::Agent(AgentEvent::Reported {
+            iteration: case.iteration,
+            signal: AgentSignal::Subagent {
+                subagent: Box::new(subagent),
+            },
+        }));
+    }
     let limits = decision.state.view.settings.denials;
     let in_a_row = decision.state.view.permissions.denied_in_a_row;
-    if !allowed && (denials >= limits.same || in_a_row >= limits.in_a_row) {
+    // Without the subagent the agent can continue.
+    let can_continue = allowed || matches!(by, Decider::Limit { .. });
+    if !can_continue && (denials >= limits.same || in_a_row >= limits.in_a_row) {
         end_iteration(decision, case.iteration);
     }
 }

@@ -85,7 +85,10 @@ impl Loop {
     }
 
     fn ask_for(&mut self, command: &str, id: &str, decision: Decision) {
-        let request = PermissionRequest::for_shell(AskId(id.to_owned()), command);
+        self.request(PermissionRequest::for_shell(AskId(id.to_owned()), command), decision);
+    }
+
+    pub(super) fn request(&mut self, request: PermissionRequest, decision: Decision) {
         let by = Decider::Mode {
             mode: PermissionMode::Ask,
         };
@@ -142,7 +145,7 @@ impl Loop {
         decisions.collect()
     }
 
-    fn is_ended_for(&self, reason: CancelReason) -> bool {
+    pub(super) fn is_ended_for(&self, reason: CancelReason) -> bool {
         matches!(self.state.view.phase, Phase::Cancelling { reason: found, .. } if found == reason)
     }
 }
@@ -512,13 +515,13 @@ fn what_is_withdrawn_or_ends_with_its_session_waits_no_more() {
 }
 
 impl Loop {
-    fn signal(&mut self, signal: AgentSignal) {
+    pub(super) fn signal(&mut self, signal: AgentSignal) {
         let iteration = self.state.view.iterations.number;
         self.take(&Input::Agent { iteration, signal });
     }
 
     /// Ends the session and settles the iteration.
-    fn ends(&mut self) {
+    pub(super) fn ends(&mut self) {
         self.signal(AgentSignal::Ended {
             exit: None,
             output_bytes: 0,

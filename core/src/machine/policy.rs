@@ -1,8 +1,11 @@
 //! Delays after failures, and the failures that end a run.
 
 use crate::{
-    event::{Backoff, CancelReason, LimitKind, Problem, ProblemClass, ProblemKind, SteeringId, Wait, Worker},
-    limits::{TurnEnd, by_precedence, consumption_at, limits_now},
+    event::{
+        Backoff, CancelReason, LimitKind, PermissionRequest, Problem, ProblemClass, ProblemKind, SteeringId, Wait,
+        Worker,
+    },
+    limits::{LimitScope, TurnEnd, by_precedence, consumption_at, limits_now, reached},
 };
 
 use super::{
@@ -101,7 +104,7 @@ pub(super) fn reason_to_cancel(state: &LoopState, now_ms: u64) -> Option<CancelR
     if max_steps.is_some_and(|max| state.internal.steps.is_some_and(|steps| steps > max)) {
         return Some(CancelReason::MaxSteps);
     }
-    spending_limit_reached(state, now_ms).map(CancelReason::Limit)
+    limit_reached(state, now_ms).map(CancelReason::Limit)
 }
 
 /// Whether the running agent waits for the end of a limit although work could continue sooner: by another adapter, or
@@ -141,15 +144,26 @@ pub(super) fn quiet_limit(state: &LoopState, now_ms: u64) -> Option<(u64, Cancel
     }
 }
 
-/// The limit on cost or tokens that the running iteration reached: of the run, else of the day, else of its task.
-fn spending_limit_reached(state: &LoopState, now_ms: u64) -> Option<LimitKind> {
+/// The limit that the running iteration reached by a report: of the run, else of the day, of its task or its own.
+fn limit_reached(state: &LoopState, now_ms: u64) -> Option<LimitKind> {
     let view = &state.view;
     // The cost of a review does not count towards the task.
     let work = view.iterations.latest().filter(|latest| latest.role.is_work());
     let work = work.and_then(|latest| view.iterations.work.get(latest.task.as_ref()?));
     let (limits, used) = (limits_now(view), consumption_at(view, now_ms, work));
-    let mut rows = by_precedence().filter(|row| row.ends_turn == TurnEnd::ByReport);
+    let mut rows = by_precedence().filter(|row| matches!(row.ends_turn, TurnEnd::ByReport | TurnEnd::ByExcess));
     rows.find(|row| row.is_reached(&limits, &used)).map(|row| row.kind)
+}
+
+/// The limit that the use of a tool would exceed if it starts a subagent.
+pub(super) fn subagent_limit(state: &LoopState, now_ms: u64, request: &PermissionRequest) -> Option<LimitKind> {
+    if request.subagent.is_no() {
+        return None;
+    }
+    let mut with_it = consumption_at(&state.view, now_ms, None);
+    with_it.subagents.started += 1;
+    with_it.subagents.running += 1;
+    reached(LimitScope::Iteration, &state.view.settings.limits, &with_it)
 }
 
 pub(super) fn max_time_at(state: &LoopState) -> Option<u64> {

@@ -2,8 +2,8 @@
 
 use crate::event::{
     AgentSignal, Answer, AnswerPlace, Answered, AskEvent, AskId, AskVerdict, Choice, Decider, Decision, Event,
-    IterationEvent, Offer, PermissionMode, PermissionRequest, PlanSnapshot, Question, Ruling, SteeringEvent, TaskEvent,
-    ToolKind, Unanswered,
+    IterationEvent, Offer, PermissionMode, PermissionRequest, PlanSnapshot, Question, Ruling, SteeringEvent,
+    SubagentStart, TaskEvent, ToolKind, Unanswered,
 };
 
 use super::{Effect, Input, Settlement, TimerKind, permission_tests::Loop, testing};
@@ -31,6 +31,7 @@ fn asked(id: &str) -> Input {
         url: None,
         diff: None,
         questions: vec![question],
+        subagent: SubagentStart::No,
     };
     let by = Decider::Mode {
         mode: PermissionMode::Auto,

@@ -36,6 +36,15 @@ pub(super) fn reported(decision: &mut StepDecision, now_ms: u64, iteration: u32,
     if let AgentSignal::PermissionWithdrawn { id } = signal {
         return permission::withdrawn(decision, now_ms, id);
     }
+    if let AgentSignal::Subagent { subagent } = signal
+        && !subagent.running
+    {
+        let latest = decision.state.view.iterations.latest();
+        // A subagent that was refused ends without having started.
+        if latest.is_none_or(|latest| latest.subagents.find(&subagent.id).is_none()) {
+            return;
+        }
+    }
     if has_read_prompt(signal) {
         deliver_prompted(decision, iteration);
     }
@@ -60,7 +69,7 @@ pub(super) fn reported(decision: &mut StepDecision, now_ms: u64, iteration: u32,
 
 /// Records a signal if the journal has room for it.
 fn record(decision: &mut StepDecision, iteration: u32, signal: AgentSignal) {
-    match decision.state.internal.admission(&signal) {
+    match decision.state.internal.admission(&decision.state.view, &signal) {
         Admission::Record => decision.push(Event::Agent(AgentEvent::Reported { iteration, signal })),
         Admission::ShowOnly => {
             if !decision.state.internal.budget.has_omitted() {

@@ -503,7 +503,9 @@ fn follow(decision: &mut StepDecision, now_ms: u64, outcome: &Outcome, random: f
             CancelReason::Limit(limit) => match limit.row().scope {
                 LimitScope::Run => decision.stop(StopReason::LimitReached { limit: *limit }),
                 // Another task may be next, or the next day.
-                LimitScope::Task | LimitScope::Day | LimitScope::Hour => next(decision, now_ms),
+                LimitScope::Task | LimitScope::Day | LimitScope::Hour | LimitScope::Iteration => {
+                    next(decision, now_ms);
+                }
             },
         },
     }

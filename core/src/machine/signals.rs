@@ -19,6 +19,7 @@ pub(super) fn has_read_prompt(signal: &AgentSignal) -> bool {
         | AgentSignal::ThoughtDelta { .. }
         | AgentSignal::ToolOutput { .. }
         | AgentSignal::QuestionAsked { .. }
+        | AgentSignal::Subagent { .. }
         | AgentSignal::TurnEnded { .. } => true,
         // The program itself ran, whatever its exit code.
         AgentSignal::Ended { exit, output_bytes } => exit.is_some_and(program_ran) || *output_bytes > 0,

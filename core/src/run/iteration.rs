@@ -2,9 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{
-    AgentStatus, Changes, Checkpoint, Claim, ConfidencePart, Denial, Elsewhere, GoalResult, IterationCommit, Missing,
-    Outcome, ReviewResult, Role, Trial, TriedMutant, Usage,
+use crate::{
+    event::{
+        AgentStatus, Changes, Checkpoint, Claim, ConfidencePart, Denial, Elsewhere, GoalResult, IterationCommit,
+        Missing, Outcome, ReviewResult, Role, Trial, TriedMutant, Usage,
+    },
+    subagents::Subagents,
 };
 
 /// A session and its result.
@@ -34,6 +37,8 @@ pub struct Iteration {
     pub output_bytes: u64,
     /// Unknown if the agent did not report it.
     pub usage: Usage,
+    #[serde(default, skip_serializing_if = "Subagents::is_empty")]
+    pub subagents: Subagents,
     pub changes: Option<Changes>,
     /// Its work elsewhere than in the files of the project's own repository.
     #[serde(default, skip_serializing_if = "Elsewhere::is_empty")]
@@ -88,6 +93,7 @@ impl Iteration {
         self.vanished = Vec::new();
         self.added = Vec::new();
         self.elsewhere = Elsewhere::default();
+        self.subagents.list = Vec::new().into();
         self.look.confidence_parts = Vec::new();
         self.look.refused = Vec::new();
         if let Some(review) = &mut self.review {

@@ -74,6 +74,14 @@ impl Iterations {
             }
             Event::Agent(AgentEvent::Reported {
                 iteration,
+                signal: AgentSignal::Subagent { subagent },
+            }) => {
+                if let Some(found) = self.numbered_mut(*iteration) {
+                    found.subagents.apply(subagent);
+                }
+            }
+            Event::Agent(AgentEvent::Reported {
+                iteration,
                 signal: AgentSignal::Opened { model: Some(model), .. },
             }) => {
                 if let Some(found) = self.numbered_mut(*iteration) {
@@ -94,6 +102,7 @@ impl Iterations {
                     found.outcome = Some(outcome.clone());
                     found.duration_ms = *duration_ms;
                     found.output_bytes = *output_bytes;
+                    found.subagents.end();
                     let task = found.worked_on();
                     if let Some(work) = task.and_then(|task| self.work.get_mut(&task)) {
                         work.duration_ms += duration_ms;

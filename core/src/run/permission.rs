@@ -266,6 +266,8 @@ impl Permissions {
                 self.allowed += 1;
                 self.denied_in_a_row = 0;
             }
+            // The agent can continue without a subagent.
+            AskVerdict::Denied if matches!(answered.by, Decider::Limit { .. }) => self.denied += 1,
             AskVerdict::Denied => {
                 self.denied += 1;
                 self.denied_in_a_row += 1;

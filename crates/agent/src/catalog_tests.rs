@@ -237,6 +237,9 @@ fn layers_are_merged_key_by_key_and_each_value_keeps_its_origin() {
     live.asking.bypass = ["$CODEX_HOME/rules/*.rules", "~/.codex/rules/*.rules", ".codex/rules/*.rules", "/etc/codex/rules/*.rules"]  # built in
     mcp.form = "toml"                                             # built in
     mcp.args = ["-c", "mcp_servers={mcp_servers}"]                # built in
+    subagents.tools = ["spawn_agent"]                             # built in
+    subagents.at_once.own = 6                                     # built in
+    subagents.at_once.args = ["-c", "agents.max_concurrent_threads_per_session={limit}"]  # built in
     model.form = "name"                                           # built in
     stop.first = "interrupt"                                      # built in
     stop.grace_ms = 500                                           # config.json:1:1

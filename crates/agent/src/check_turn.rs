@@ -3,7 +3,7 @@
 use std::{fs, io, path::Path, sync::Arc, time::Duration};
 
 use parking_lot::Mutex;
-use ralph_core::event::{AgentSignal, Exit, Problem, RunId, ToolKinds};
+use ralph_core::event::{AgentSignal, Exit, Problem, RunId, SubagentLimits, ToolKinds};
 use ralph_system::proc::{Size, StopSpeed};
 use ralph_text::{KeptEscapes, PlainText, one_line};
 use ralph_words::{exit_in_words, problem_in_words, short_duration};
@@ -58,6 +58,7 @@ pub async fn check_turn(
             resume: None,
             size: Size { cols: 80, rows: 24 },
             asks: ToolKinds::NONE,
+            subagents: SubagentLimits::default(),
             one_way: false,
             env: Vec::new(),
             scratch: scratch.to_owned(),

@@ -13,7 +13,7 @@ use std::{
 };
 
 use jiff::tz::TimeZone;
-use ralph_core::event::{ProblemKind, RunId, ToolKinds};
+use ralph_core::event::{ProblemKind, RunId, SubagentLimits, ToolKinds};
 use ralph_system::proc::{Child, ChildEnd, Launch, OutputSink, Size, StopSpeed, Supervisor};
 use ralph_text::{KeptEscapes, PlainText, one_line};
 
@@ -55,6 +55,7 @@ pub fn answers(
         resume: None,
         size: Size { cols: 80, rows: 24 },
         asks: if asks { ToolKinds::ALL } else { ToolKinds::NONE },
+        subagents: SubagentLimits::default(),
         one_way: false,
         env: Vec::new(),
         scratch: scratch.to_owned(),

@@ -61,6 +61,14 @@ pub(super) fn launch(
         let told = live.asking.env.iter();
         env.extend(told.filter_map(|(name, value)| Some((name.clone(), values.fill(value)?))));
     }
+    for (cap, limit) in manifest.subagents.lowered(&request.subagents) {
+        let limit = limit.to_string();
+        let filled = |text: &AdapterTemplate| {
+            text.fill(|placeholder| (placeholder == AdapterPlaceholder::Limit).then(|| limit.clone()))
+        };
+        args.extend(cap.args.iter().filter_map(filled).map(OsString::from));
+        env.extend(cap.env.iter().map(|name| (name.clone(), limit.clone())));
+    }
     let in_messages = live.is_some_and(|live| live.protocol.transmits(AdapterPlaceholder::McpServers));
     if !servers.is_empty() && !in_messages {
         let mcp = &manifest.mcp;
@@ -185,6 +193,7 @@ impl PlaceholderValues {
                 Some(AdapterPlaceholder::Resume) => &command.resume,
                 Some(
                     AdapterPlaceholder::AskingFile
+                    | AdapterPlaceholder::Limit
                     | AdapterPlaceholder::McpServers
                     | AdapterPlaceholder::Port
                     | AdapterPlaceholder::PromptFile
@@ -211,7 +220,10 @@ impl PlaceholderValues {
             AdapterPlaceholder::PromptFile => Some(self.prompt.clone()),
             AdapterPlaceholder::Ralph => self.ralph.clone(),
             // `{resume}` stands for a list, never for a value; the others are not allowed here.
-            AdapterPlaceholder::Resume | AdapterPlaceholder::Port | AdapterPlaceholder::McpServers => None,
+            AdapterPlaceholder::Resume
+            | AdapterPlaceholder::Port
+            | AdapterPlaceholder::McpServers
+            | AdapterPlaceholder::Limit => None,
         })
     }
 }
@@ -220,7 +232,7 @@ impl PlaceholderValues {
 mod tests {
     use std::path::{Path, PathBuf};
 
-    use ralph_core::event::{RunId, SessionId, ToolKinds};
+    use ralph_core::event::{RunId, SessionId, SubagentLimits, ToolKinds};
     use ralph_policy::settings::{Node, SettingOrigin};
     use ralph_system::proc::Size;
 
@@ -248,6 +260,7 @@ mod tests {
             resume: None,
             size: Size { cols: 80, rows: 24 },
             asks: ToolKinds::NONE,
+            subagents: SubagentLimits::default(),
             one_way: false,
             env: vec![("RALPH_PLAN".to_owned(), "/plan.md".to_owned())],
             scratch: PathBuf::from("/scratch"),
@@ -347,6 +360,31 @@ mod tests {
             problem.text
         );
         assert!(problem.text.contains("npm install"), "{}", problem.text);
+    }
+
+    #[test]
+    fn the_agents_own_limits_on_subagents_are_lowered_and_never_raised() {
+        let limited = |at_once, depth| SessionRequest {
+            subagents: SubagentLimits {
+                at_once,
+                depth,
+                per_iteration: Some(1),
+            },
+            ..request()
+        };
+        let option = |at_once| args(&codex(), &limited(at_once, None)).last().cloned();
+        let lowered = "agents.max_concurrent_threads_per_session=3".to_owned();
+        assert_eq!(option(Some(3)), Some(lowered));
+        assert_eq!(option(Some(6)).as_deref(), Some("-"));
+        assert_eq!(option(None).as_deref(), Some("-"));
+        let claude = manifest("claude", serde_json::json!({"command": {"program": "sh"}}));
+        let launch = launch(&claude, &limited(Some(10), Some(9)), None, &[]).expect("a launch");
+        let value = |name: &str| {
+            let mut env = launch.env.iter();
+            env.find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+        };
+        assert_eq!(value("CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS"), Some("10"));
+        assert_eq!(value("CLAUDE_CODE_MAX_SUBAGENT_SPAWN_DEPTH"), None);
     }
 
     #[test]

@@ -28,6 +28,7 @@ pub mod registry;
 mod reporter;
 mod signal_writer;
 mod state;
+mod subagents;
 pub mod subprocess;
 mod template;
 pub mod transcript;
@@ -36,7 +37,7 @@ mod usage;
 
 use std::path::{Path, PathBuf};
 
-use ralph_core::event::{AgentSignal, CancelReason, RunId, SessionId, ToolKinds};
+use ralph_core::event::{AgentSignal, CancelReason, RunId, SessionId, SubagentLimits, ToolKinds};
 pub use ralph_system::proc::Activity;
 use ralph_system::proc::{Size, StopSpeed};
 use tokio::sync::mpsc;
@@ -135,6 +136,8 @@ pub struct SessionRequest {
     pub size: Size,
     /// The kinds of tools before whose use the agent has to ask. If there are any, the live channel is used.
     pub asks: ToolKinds,
+    /// The limits on its subagents, for an agent with limits of its own.
+    pub subagents: SubagentLimits,
     /// Whether the live channel is not used, although the adapter has one.
     pub one_way: bool,
     /// `RALPH_*` variables for the agent.

@@ -26,7 +26,7 @@ use reader::AdapterReader;
 use written::UsageScope;
 
 pub use parts::{AgentProcess, LiveLaunch, Transport};
-pub(super) use parts::{AskSettings, CommandTemplate, McpDelivery, PromptBy};
+pub(super) use parts::{AskSettings, CommandTemplate, McpDelivery, PromptBy, SubagentCap, SubagentSettings};
 pub(super) use written::{LANGUAGE, WrittenAdapter};
 
 /// A complete adapter.
@@ -49,6 +49,7 @@ pub struct Manifest {
     /// The channel that can carry messages to a running agent.
     pub live: Option<LiveLaunch>,
     pub mcp: McpDelivery,
+    pub subagents: SubagentSettings,
     pub model_form: ModelForm,
     /// Whether usage is reported as the sum over a session, including its earlier turns.
     pub sums_usage: bool,
@@ -149,6 +150,7 @@ impl Manifest {
             command,
             live,
             mcp: reader.mcp()?,
+            subagents: reader.subagents()?,
             model_form: written.model.form,
             sums_usage: match written.usage.counts {
                 Some(UsageScope::Turn) => false,

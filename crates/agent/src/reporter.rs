@@ -29,6 +29,7 @@ use super::{
     dialect::{DialectKind, Finish, LinePatterns, Tail, ZonedClock, terminal_with},
     protocol::{Exchange, LiveKind, OneWay, Protocol, SessionCommand, SessionOpening},
     queries::Queries,
+    subagents::SubagentTools,
     transcript::Transcript,
     usage::{EarlierTurns, TurnUsageMeter},
 };
@@ -223,6 +224,7 @@ pub(super) struct Reporter {
     /// Whether a live channel has been silent so far and a one-way channel exists: an older version may not support the
     /// live one.
     may_lack_channel: bool,
+    subagents: SubagentTools,
     ended: bool,
 }
 
@@ -287,11 +289,16 @@ impl Reporter {
         link: Arc<SessionLink>,
         meter: Arc<TurnUsageMeter>,
         sums_usage: bool,
+        subagents: &[String],
     ) -> Self {
         let may_lack_channel = matches!(&conversation, AgentChannel::Live { has_another: true, .. });
         let is_structured = match &conversation {
             AgentChannel::OneWay { dialect, .. } => dialect.is_structured(),
             AgentChannel::Live { .. } => true,
+        };
+        let are_reported = match &conversation {
+            AgentChannel::OneWay { dialect, .. } => dialect.reports_subagents(),
+            AgentChannel::Live { kind, .. } => kind.reports_subagents(),
         };
         let (mut protocol, opening): (Box<dyn Protocol>, _) = match conversation {
             AgentChannel::OneWay { dialect, patterns } => {
@@ -334,6 +341,10 @@ impl Reporter {
             output_bytes: 0,
             cut_short: false,
             may_lack_channel,
+            subagents: SubagentTools {
+                names: subagents.to_vec(),
+                are_reported,
+            },
             ended: false,
         }
     }
@@ -512,10 +523,11 @@ impl Reporter {
 
     /// Shows the signals before sending them, so that the display does not wait for a slow receiver.
     fn report(&mut self, signals: Vec<AgentSignal>) {
-        let mut signals: Vec<_> = signals
+        let completed = signals
             .into_iter()
             .filter_map(|signal| self.completed(signal))
             .collect();
+        let mut signals = self.subagents.follow(completed);
         if let TerminalRole::Structured {
             transcript,
             mid_line,

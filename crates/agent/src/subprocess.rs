@@ -197,6 +197,7 @@ impl AgentAdapter for SubprocessAdapter {
             Arc::clone(&link),
             Arc::clone(&self.meter),
             sums_usage,
+            &self.manifest.subagents.tools,
         );
         let is_live = live.is_some();
         if let Some((keeper, protocol, wanted)) = kept {
@@ -260,6 +261,7 @@ fn opening(
         steering: live.steering,
         without_tokens: manifest.capabilities.usage && !live.capabilities.usage,
         asks: request.asks,
+        subagent_tools: manifest.subagents.tools.clone(),
         named_calls: live.named_calls,
         stays: manifest.mcp.stays && !servers.is_empty(),
         servers,

@@ -8,6 +8,8 @@ pub enum AdapterPlaceholder {
     Agent,
     /// The file whose settings make an agent ask.
     AskingFile,
+    /// The limit that an argument sets.
+    Limit,
     /// The MCP servers of the session, in the format of `mcp.form`.
     McpServers,
     Model,
@@ -25,6 +27,7 @@ impl PlaceholderSet for AdapterPlaceholder {
         match self {
             AdapterPlaceholder::Agent => "agent",
             AdapterPlaceholder::AskingFile => "asking_file",
+            AdapterPlaceholder::Limit => "limit",
             AdapterPlaceholder::McpServers => "mcp_servers",
             AdapterPlaceholder::Model => "model",
             AdapterPlaceholder::PromptFile => "prompt_file",
@@ -60,6 +63,7 @@ mod tests {
             AdapterPlaceholder::PromptFile => Some("/p.md".to_owned()),
             AdapterPlaceholder::Agent
             | AdapterPlaceholder::AskingFile
+            | AdapterPlaceholder::Limit
             | AdapterPlaceholder::McpServers
             | AdapterPlaceholder::Port
             | AdapterPlaceholder::Ralph

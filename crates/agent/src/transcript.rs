@@ -152,6 +152,7 @@ impl Transcript {
             // The tool call is shown; decisions are shown where they are made.
             AgentSignal::PermissionRequested { .. }
             | AgentSignal::PermissionWithdrawn { .. }
+            | AgentSignal::Subagent { .. }
             | AgentSignal::Unknown { .. }
             | AgentSignal::MessageAnswered { text: None, .. } => return,
             AgentSignal::ToolOutput { .. } if self.last != LastBlock::Tool => return,
@@ -206,6 +207,7 @@ impl Transcript {
             | AgentSignal::Unknown { .. }
             | AgentSignal::PermissionRequested { .. }
             | AgentSignal::PermissionWithdrawn { .. }
+            | AgentSignal::Subagent { .. }
             | AgentSignal::MessageAnswered { text: None, .. }
             | AgentSignal::TextDelta { .. }
             | AgentSignal::ThoughtDelta { .. } => {}

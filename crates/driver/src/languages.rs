@@ -1,7 +1,7 @@
 //! Questions of agents to language servers, answered outside of the loop, which goes on meanwhile.
 
 use ralph_core::{
-    event::{AskId, Decision, Notice, PermissionRequest, ToolKind},
+    event::{AskId, Decision, Notice, PermissionRequest, SubagentStart, ToolKind},
     run::Permissions,
 };
 use ralph_state::control::{ToolAnswer, ToolCall};
@@ -59,6 +59,7 @@ impl Driver {
                 url: None,
                 diff: None,
                 questions: Vec::new(),
+                subagent: SubagentStart::No,
             };
             policy.rule(&request, &permissions).decision == Decision::Allow
         }

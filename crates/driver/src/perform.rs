@@ -444,6 +444,7 @@ impl Driver {
             resume: self.state().internal.session.clone().filter(|_| is_work),
             size: self.agents.size,
             asks: self.concerns(),
+            subagents: settings.limits.subagents,
             one_way: self.is_one_way(),
             env: vec![
                 ("RALPH_ITERATION".to_owned(), iteration.to_string()),

@@ -76,7 +76,7 @@ pub(super) fn iteration_budget(view: &RunView, price: Option<ModelPrice>, now_ms
     let work = task.map(|task| view.iterations.work.get(task).cloned().unwrap_or_default());
     let (limits, used) = (limits_now(view), consumption_at(view, now_ms, work.as_ref()));
     let is_known = |row: &LimitRow| match row.scope {
-        LimitScope::Run | LimitScope::Hour => true,
+        LimitScope::Run | LimitScope::Hour | LimitScope::Iteration => true,
         LimitScope::Task => used.task.is_some(),
         LimitScope::Day => used.today.is_some(),
     };

@@ -8,7 +8,7 @@ use ralph_core::{
     event::{
         Answer, Ask, AskId, BackgroundCommand, BackgroundRefusal, CommandRefusal, Decider, Decision, LimitKind,
         NewLimits, NewWorker, Offer, PermissionMode, PermissionRequest, RememberedRule, Requester, Ruling, RunId,
-        ToolKinds, UserCommand, Worker,
+        SubagentStart, ToolKinds, UserCommand, Worker,
     },
     limits::LimitUnit,
     machine::{Input, background_refusal},
@@ -43,10 +43,14 @@ impl Driver {
         let ruling = policy.map_or(asked.clone(), |policy| policy.rule(request, &permissions));
         // A question in words needs an answer in words, unless a rule denies it.
         let is_ruled = ruling.decision == Decision::Deny && matches!(ruling.by, Decider::Rule { .. });
-        let ruling = if request.questions.is_empty() || is_ruled {
-            ruling
-        } else {
-            asked
+        let ruling = match request.subagent {
+            // The agent's own settings still apply to it.
+            SubagentStart::Counted => Ruling {
+                decision: Decision::Allow,
+                ..asked
+            },
+            SubagentStart::No | SubagentStart::Yes if request.questions.is_empty() || is_ruled => ruling,
+            SubagentStart::No | SubagentStart::Yes => asked,
         };
         Input::PermissionRequested {
             iteration,

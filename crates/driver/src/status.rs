@@ -53,7 +53,7 @@ pub fn status_of(view: &RunView, pid: u32, quiet: Option<Quiet>) -> RunStatus {
 /// that are set.
 fn limits_used(view: &RunView) -> Vec<LimitUse> {
     let (limits, used) = (limits_now(view), consumption(view, view.clock.now_ms));
-    let shown = LIMITS.iter().filter(|row| row.is_shown(&limits));
+    let shown = LIMITS.iter().filter(|row| row.is_shown(&limits, &used));
     let each = shown.map(|row| LimitUse {
         limit: row.kind,
         name: row.name.to_owned(),

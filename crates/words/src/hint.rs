@@ -39,7 +39,7 @@ fn raise_in_words(limit: LimitKind, option: String) -> String {
     match limit.row().scope {
         LimitScope::Day => format!("`ralph continue` continues this run tomorrow, {higher} with a higher limit now"),
         LimitScope::Task => format!("{higher} resumes its tasks with a higher limit"),
-        LimitScope::Run | LimitScope::Hour => {
+        LimitScope::Run | LimitScope::Hour | LimitScope::Iteration => {
             format!("{higher} continues this run with a higher limit, `ralph` starts a new one")
         }
     }

@@ -90,7 +90,8 @@ pub fn place_of_decision(by: &Decider) -> String {
         | Decider::Unclear
         | Decider::Deadline
         | Decider::TooManyPending
-        | Decider::Agent => who,
+        | Decider::Agent
+        | Decider::Limit { .. } => who,
     }
 }
 

@@ -27,6 +27,7 @@ pub(super) fn reached_in_words(limit: LimitKind) -> String {
         LimitScope::Task => format!("the open tasks have reached their {noun} limit"),
         LimitScope::Day => format!("the {noun} limit of the day is reached"),
         LimitScope::Hour => format!("the {noun}s of this hour are used up"),
+        LimitScope::Iteration => format!("an iteration has reached its {noun} limit"),
     }
 }
 
@@ -96,7 +97,7 @@ pub fn limit_use_in_words(row: &LimitRow, limits: &Limits, used: &Consumption) -
                 [Some(whole(figure)), input_tokens, output_tokens].map(|tokens| short_count(tokens.unwrap_or(0)));
             match row.scope {
                 LimitScope::Run => format!("{all} ({input} in, {output} out)"),
-                LimitScope::Task | LimitScope::Day | LimitScope::Hour => all,
+                LimitScope::Task | LimitScope::Day | LimitScope::Hour | LimitScope::Iteration => all,
             }
         }),
     };
@@ -123,6 +124,8 @@ pub fn limits_in_words(limits: &Limits) -> impl Iterator<Item = (LimitKind, Stri
             LimitScope::Task => format!("{figure} per task"),
             LimitScope::Day => format!("{figure} per day"),
             LimitScope::Hour => format!("{figure} per hour"),
+            // Few runs ever come near them.
+            LimitScope::Iteration => return None,
         };
         Some((row.kind, text))
     })
@@ -226,7 +229,7 @@ pub fn spent_in_words(view: &RunView, now_ms: u64) -> Vec<String> {
             LimitScope::Task if used.task.is_none() => return None,
             LimitScope::Task => "task",
             LimitScope::Day => "today",
-            LimitScope::Hour => return None,
+            LimitScope::Hour | LimitScope::Iteration => return None,
         };
         spending_in_words(what, row.unit, &row.usage(&used), row.max(&limits)?)
     });

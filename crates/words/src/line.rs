@@ -589,6 +589,7 @@ fn narrate_signal(signal: &AgentSignal, time: impl Fn(u64) -> String) -> Option<
         | AgentSignal::MessageAnswered { .. }
         | AgentSignal::PermissionRequested { .. }
         | AgentSignal::PermissionWithdrawn { .. }
+        | AgentSignal::Subagent { .. }
         | AgentSignal::TextDelta { .. }
         | AgentSignal::ThoughtDelta { .. }
         | AgentSignal::ToolOutput { .. }

@@ -6,7 +6,7 @@ use ralph_core::{
     run::Message,
 };
 
-use super::{guarded_changes_in_words, short_duration};
+use super::{guarded_changes_in_words, limit_word, short_duration};
 
 /// Maximum number of choices that are listed individually.
 const LISTED: usize = 5;
@@ -59,6 +59,7 @@ pub fn decider_in_words(by: &Decider) -> String {
         Decider::Deadline => "by the time limit".to_owned(),
         Decider::TooManyPending => "because too many requests wait for an answer".to_owned(),
         Decider::Agent => "by the agent".to_owned(),
+        Decider::Limit { limit } => format!("by the {} limit", limit_word(*limit)),
     }
 }
 
@@ -155,7 +156,8 @@ pub fn no_answer(by: &Decider, message: Option<&str>) -> String {
         | Decider::Unclear
         | Decider::Deadline
         | Decider::TooManyPending
-        | Decider::Agent => "No user is available to answer.",
+        | Decider::Agent
+        | Decider::Limit { .. } => "No user is available to answer.",
     };
     match message {
         Some(message) => format!("{why} The user says: {message}"),
@@ -244,6 +246,7 @@ pub fn denial(by: &Decider, message: Option<&str>, advice: DenialAdvice) -> Stri
         Decider::Deadline => "No user was available to allow this.".to_owned(),
         Decider::TooManyPending => "Too many of your requests are open already.".to_owned(),
         Decider::Agent => "You withdrew this request.".to_owned(),
+        Decider::Limit { limit } => format!("The {} limit is reached.", limit_word(*limit)),
     };
     let then = match (message, advice) {
         (Some(message), _) => format!("The user says: {message}"),

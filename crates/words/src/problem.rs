@@ -59,8 +59,11 @@ pub(super) fn cancel_reason(reason: CancelReason) -> String {
         CancelReason::Flooded => "it reports too much",
         CancelReason::MaxSteps => "the limit on tool calls is reached",
         CancelReason::Limit(limit) => {
-            let of_run = limit.row().scope == LimitScope::Run;
-            let of = if of_run { "run's " } else { "" };
+            let of = match limit.row().scope {
+                LimitScope::Run => "run's ",
+                LimitScope::Iteration => "iteration's ",
+                LimitScope::Task | LimitScope::Day | LimitScope::Hour => "",
+            };
             return format!("the {of}{} limit is reached", limit_word(limit));
         }
         CancelReason::Stopped => "the run is stopping",

@@ -7,7 +7,7 @@ use ralph_core::{
 
 use super::{
     comment::how_to_answer,
-    counted, findings_in_words, goal_failure_in_words, guarded_changes_in_words, missing_in_words, sealed_goal_failed,
+    counted, findings_in_words, goal_failure_in_words, guarded_changes_in_words, limit_word, missing_in_words, sealed_goal_failed,
     tests_run::{fewer_in_words, is_whole, loss_in_words, mutants_listed},
 };
 
@@ -35,6 +35,10 @@ pub fn feedback(feedback: &Feedback, goals: &[Goal]) -> String {
             "All processes of the last session were killed: {what}. Find out what needs so much, and do without it."
         ),
         Feedback::TurnLimit => "The last session ran out of turns. Continue where it stopped.".to_owned(),
+        Feedback::Limited { limit } => format!(
+            "The last session was stopped at the {} limit of an iteration. Do more of the work yourself.",
+            limit_word(*limit)
+        ),
         Feedback::ContextOverflow => {
             "The last session ran out of context. Work in smaller steps and read less at once.".to_owned()
         }

@@ -152,6 +152,7 @@ pub(super) fn observe(
             resume: request.resume.clone(),
             size: Size { cols: 80, rows: 24 },
             asks: ToolKinds::NONE,
+            subagents: ralph_core::event::SubagentLimits::default(),
             one_way: false,
             env: environment(request),
             scratch: scratch.path().to_owned(),

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use ralph_core::event::{
-    AgentSignal, FileChange, Problem, ProblemKind, SessionId, Usage, UsageWindow, WindowKind, clip, clip_start,
+    AgentSignal, Exit, FileChange, Problem, ProblemKind, SessionId, Usage, UsageWindow, WindowKind, clip, clip_start,
 };
 use serde_json::Value;
 
@@ -14,6 +14,7 @@ use super::{
     Dialect, DialectRow, Finish, TEXT_CAP_BYTES,
     calls::{OpenCalls, path_in, short_input, tool_input},
     classify::{classify, from_name, from_status, one_line, repeated, with_time},
+    claude_subagents::ClaudeSubagents,
     clock::ZonedClock,
     fields::{array, number, percent, text},
     head,
@@ -29,6 +30,7 @@ pub(super) const ROW: DialectRow = DialectRow {
     streams_text: true,
     reports_usage_in_turn: true,
     sums_usage: false,
+    reports_subagents: true,
     parser: || Box::<ClaudeStreamJson>::default(),
 };
 
@@ -64,6 +66,9 @@ pub(crate) struct ClaudeTurn {
     /// Whether the models' tokens and the cost of a result are those of the whole session.
     sums_up: bool,
     earlier: Option<EarlierTurns>,
+    subagents: ClaudeSubagents,
+    /// The latest `result`, while a further turn is due.
+    held: Option<Value>,
     ended: bool,
 }
 
@@ -91,8 +96,11 @@ impl ClaudeTurn {
 
     /// Ends the turn if the program ended without a `result`.
     pub(crate) fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
-        if !self.ended {
-            without_verdict(finish, self.message.take(), clock, out);
+        match self.held.take() {
+            _ if self.ended => {}
+            // A program that crashed has not continued.
+            Some(result) if finish.exit == Some(Exit::Code { code: 0 }) => self.end(&result, clock, out),
+            Some(_) | None => without_verdict(finish, self.message.take(), clock, out),
         }
     }
 
@@ -106,6 +114,7 @@ impl ClaudeTurn {
     /// Keeps the message of a `result` that does not end the turn because messages of the user are queued.
     pub(crate) fn passes(&mut self, result: &Value) {
         let last = result.get("result").and_then(Value::as_str);
+        let last = last.filter(|text| !text.is_empty());
         self.message = last
             .map(|text| clip_start(text, TEXT_CAP_BYTES))
             .or(self.message.take());
@@ -144,8 +153,15 @@ impl ClaudeTurn {
                 });
             }
             "api_retry" => out.push(retry(event, clock)),
-            "status" | "thinking_tokens" | "task_started" | "task_progress" | "task_updated" | "task_notification"
-            | "hook_started" | "hook_progress" | "hook_response" | "compact_boundary" => {}
+            "task_started" | "task_progress" | "task_notification" => self.subagents.take(event, clock.now_ms, out),
+            "status"
+            | "thinking_tokens"
+            | "task_updated"
+            | "background_tasks_changed"
+            | "hook_started"
+            | "hook_progress"
+            | "hook_response"
+            | "compact_boundary" => {}
             other => self.unknown(&format!("system/{other}"), event, out),
         }
     }
@@ -156,7 +172,7 @@ impl ClaudeTurn {
             self.error = Some(error.to_owned());
             return;
         }
-        self.count_request(event, out);
+        self.count_request(event, clock, out);
         let own = event.get("parent_tool_use_id").is_none_or(Value::is_null);
         for block in array(event, "/message/content") {
             match text(block, "/type") {
@@ -194,7 +210,7 @@ impl ClaudeTurn {
     /// Output tokens beyond the first are not known yet; the result adds them, and the cost. Other programs that speak
     /// this dialect report totals, and their results may sum up a session of several turns: their usage is left to the
     /// result.
-    fn count_request(&mut self, event: &Value, out: &mut Vec<AgentSignal>) {
+    fn count_request(&mut self, event: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         let message = event
             .get("message")
             .filter(|message| message.pointer("/usage/total_tokens").is_none());
@@ -217,6 +233,7 @@ impl ClaudeTurn {
         };
         self.told = self.told.plus(usage);
         out.push(AgentSignal::Usage { usage });
+        self.subagents.spent(event, usage, clock.now_ms, out);
     }
 
     fn user(&mut self, event: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
@@ -226,6 +243,7 @@ impl ClaudeTurn {
             }
             let id = text(block, "/tool_use_id");
             let call = self.calls.end(id);
+            self.subagents.tool_ended(id, out);
             let ok = block.get("is_error").and_then(Value::as_bool) != Some(true);
             let changed = file_change(event).filter(|_| ok);
             let output = match &changed {
@@ -281,13 +299,39 @@ impl ClaudeTurn {
     }
 
     fn result(&mut self, event: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
-        if std::mem::replace(&mut self.ended, true) {
+        if self.ended {
             return self.unknown("second-result", event, out);
         }
         if let Some(usage) = self.usage_of_turn(event) {
             let usage = usage.since(self.told);
             out.push(AgentSignal::Usage { usage });
+            // A sum over earlier sessions is told as what was added to it.
+            self.told = match self.earlier.is_some() && self.sums_up {
+                true => Usage::default(),
+                false => self.told.plus(usage),
+            };
         }
+        self.subagents.turn_ended(event);
+        let failed = event.get("is_error").and_then(Value::as_bool) != Some(false);
+        match self.subagents.another_turn_is_due() && !failed {
+            true => self.hold(event),
+            false => self.end(event, clock, out),
+        }
+    }
+
+    /// Keeps a `result` after which claude continues by itself. Its message counts if the later ones have none.
+    fn hold(&mut self, result: &Value) {
+        self.passes(result);
+        self.held = Some(result.clone());
+    }
+
+    /// Whether claude is still to continue because of subagents in the background, for which its input has to stay open.
+    pub(crate) fn waits_for_subagents(&self) -> bool {
+        !self.ended && self.subagents.run_in_background()
+    }
+
+    fn end(&mut self, event: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
+        self.ended = true;
         let failed = event.get("is_error").and_then(Value::as_bool) != Some(false);
         if failed {
             let problem = self.problem(event, clock);
@@ -298,7 +342,10 @@ impl ClaudeTurn {
                 problem: Problem::said(kind, text),
             });
         }
-        let last = event.get("result").and_then(Value::as_str).filter(|_| !failed);
+        let last = event
+            .get("result")
+            .and_then(Value::as_str)
+            .filter(|text| !failed && !text.is_empty());
         out.push(AgentSignal::TurnEnded {
             ok: !failed,
             message: last

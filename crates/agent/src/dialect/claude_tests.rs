@@ -17,12 +17,13 @@ use crate::usage::TurnUsageMeter;
 
 const KIND: DialectKind = DialectKind::ClaudeStreamJson;
 
-/// Recordings of Claude Code 2.1.197, one for each situation.
+/// Recordings of Claude Code 2.1.197, one for each situation; those of subagents are of 2.1.332.
 fn all() -> Vec<RecordedSession> {
     recordings! {
         "claude": "bad-flag" "cut" "http401" "http403" "http404" "http429" "http429x2" "http500" "maxturns" "nokey"
         "overflow" "q-credit" "q-retry-after-3600" "q-unified-oauth" "resume-1" "resume-2" "resume-bad" "root"
-        "sig-SIGINT" "sig-SIGTERM" "stream_error" "success" "toolfail" "x-default-perm" "x-drip20-partial"
+        "sig-SIGINT" "sig-SIGTERM" "stream_error" "subagents" "subagents-in-background" "success" "toolfail" "x-default-perm"
+        "x-drip20-partial"
     }
 }
 
@@ -312,4 +313,25 @@ fn a_version_that_sums_up_a_resumed_session_counts_each_turn_once() {
     let anew = Arc::default();
     assert_eq!(turn("3.0.0-beta", &anew, true, 2000), (Some(1000), Some(0.005), true));
     assert_eq!(turn("3.0.0", &anew, true, 2700), (Some(700), Some(0.0), false));
+}
+
+#[test]
+fn a_turn_with_subagents_in_the_background_ends_after_the_turns_that_they_cause() {
+    let [recording] = &recordings!("claude": "subagents-in-background")[..] else {
+        unreachable!("there is one")
+    };
+    let told = signals(KIND, recording);
+    let ends: Vec<_> = told
+        .iter()
+        .filter(|signal| matches!(signal, AgentSignal::TurnEnded { .. }))
+        .collect();
+    let message = Some("Both are done.".to_owned());
+    assert_eq!(ends, [&AgentSignal::TurnEnded { ok: true, message }]);
+    let usage = told.iter().filter_map(|signal| match signal {
+        AgentSignal::Usage { usage } => Some(*usage),
+        _ => None,
+    });
+    // Five requests: two of the agent before, one after, one of each subagent.
+    let sum = usage.fold(Usage::default(), Usage::plus);
+    assert_eq!(sum.tokens(), Some(5 * 1_170));
 }

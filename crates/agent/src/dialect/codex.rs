@@ -10,6 +10,7 @@ use super::{
     Dialect, DialectRow, Finish, TEXT_CAP_BYTES, ZonedClock,
     calls::OpenCalls,
     classify::{classify, one_line, repeated},
+    codex_subagents::CodexSubagents,
     command_line::bare_command,
     fields::text,
     head,
@@ -27,6 +28,7 @@ pub(super) const ROW: DialectRow = DialectRow {
     streams_text: false,
     reports_usage_in_turn: false,
     sums_usage: true,
+    reports_subagents: true,
     parser: || Box::<CodexJson>::default(),
 };
 
@@ -46,6 +48,9 @@ pub(crate) struct CodexTurn {
     message: Option<String>,
     /// The last reported error. It may turn out to be the failure of the turn.
     error: Option<String>,
+    /// The agent's own thread.
+    pub(crate) thread: Option<String>,
+    pub(crate) subagents: CodexSubagents,
     ended: bool,
 }
 
@@ -77,13 +82,13 @@ impl CodexTurn {
     pub(crate) fn take(&mut self, event: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         let kind = text(event, "/type");
         match kind {
-            "thread.started" => out.push(AgentSignal::Opened {
-                session: event
-                    .get("thread_id")
-                    .and_then(Value::as_str)
-                    .map(|id| SessionId(id.to_owned())),
-                model: None,
-            }),
+            "thread.started" => {
+                self.thread = event.get("thread_id").and_then(Value::as_str).map(str::to_owned);
+                out.push(AgentSignal::Opened {
+                    session: self.thread.clone().map(SessionId),
+                    model: None,
+                });
+            }
             "turn.started" => {}
             "item.started" => self.item_started(event, clock, out),
             "item.updated" => self.todo_list(&event["item"], out),
@@ -132,15 +137,27 @@ impl CodexTurn {
                 });
             }
             other => match tool(item) {
-                Some((tool, _)) => out.push(AgentSignal::ToolEnded {
-                    call: text(item, "/id").to_owned(),
-                    tool,
-                    ok: !matches!(text(item, "/status"), "failed" | "declined"),
-                    output: head(&tool_output(item)),
-                    duration_ms: self.calls.end(text(item, "/id")).duration_ms(clock.now_ms),
-                }),
+                Some((tool, _)) => {
+                    out.push(AgentSignal::ToolEnded {
+                        call: text(item, "/id").to_owned(),
+                        tool,
+                        ok: !matches!(text(item, "/status"), "failed" | "declined"),
+                        output: head(&tool_output(item)),
+                        duration_ms: self.calls.end(text(item, "/id")).duration_ms(clock.now_ms),
+                    });
+                    if other == "collab_tool_call" {
+                        self.subagents.take(item, self.thread.as_deref(), clock.now_ms, out);
+                    }
+                }
                 None => self.unknown(&format!("item/{other}"), event, out),
             },
+        }
+    }
+
+    /// Takes a finished item of a subagent on the live channel.
+    pub(crate) fn subagent_item(&mut self, item: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
+        if text(item, "/type") == "collabAgentToolCall" {
+            self.subagents.take(item, self.thread.as_deref(), clock.now_ms, out);
         }
     }
 

@@ -17,7 +17,7 @@ const KIND: DialectKind = DialectKind::CodexJson;
 fn all() -> Vec<RecordedSession> {
     recordings! {
         "codex": "cut" "http401" "http404" "http429" "http429x2" "http500" "q-usage-limit" "resume-1" "resume-2"
-        "resume-bad-2" "sig-SIGINT" "sig-SIGTERM" "stream_error" "success" "todo-list" "toolfail" "x-default-sandbox" "x-drip20"
+        "resume-bad-2" "sig-SIGINT" "sig-SIGTERM" "stream_error" "subagents" "success" "todo-list" "toolfail" "x-default-sandbox" "x-drip20"
     }
 }
 

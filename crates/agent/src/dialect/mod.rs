@@ -9,9 +9,11 @@
 mod calls;
 mod classify;
 mod claude;
+mod claude_subagents;
 mod cline;
 mod clock;
 mod codex;
+mod codex_subagents;
 mod command_line;
 mod copilot;
 mod excerpt;
@@ -65,6 +67,8 @@ struct DialectRow {
     reports_usage_in_turn: bool,
     /// Whether usage is the sum over a session.
     sums_usage: bool,
+    /// Whether subagents are reported, and not only the tools that start them.
+    reports_subagents: bool,
     /// Creates a parser for a new session.
     parser: fn() -> Box<dyn Dialect>,
 }
@@ -134,6 +138,11 @@ impl DialectKind {
     /// for which the dialect was made.
     pub fn sums_usage(self) -> bool {
         self.row().sums_usage
+    }
+
+    /// Whether subagents are reported, and not only the tools that start them.
+    pub fn reports_subagents(self) -> bool {
+        self.row().reports_subagents
     }
 
     /// Creates a parser for a new session.

@@ -29,6 +29,7 @@ pub(super) const ROW: DialectRow = DialectRow {
     streams_text: false,
     reports_usage_in_turn: true,
     sums_usage: false,
+    reports_subagents: false,
     parser: || Box::<OpencodeJson>::default(),
 };
 

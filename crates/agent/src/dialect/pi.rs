@@ -22,6 +22,7 @@ pub(super) const ROW: DialectRow = DialectRow {
     streams_text: true,
     reports_usage_in_turn: true,
     sums_usage: false,
+    reports_subagents: false,
     parser: || Box::<PiJson>::default(),
 };
 

@@ -18,6 +18,7 @@ pub(super) const ROW: DialectRow = DialectRow {
     streams_text: true,
     reports_usage_in_turn: true,
     sums_usage: false,
+    reports_subagents: true,
     parser: || Box::<RalphJsonl>::default(),
 };
 

@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use ralph_core::event::SubagentLimits;
 use ralph_system::files;
 
 use crate::{
@@ -90,6 +91,26 @@ pub struct McpDelivery {
     pub stays: bool,
 }
 
+/// The subagents that an agent starts.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SubagentSettings {
+    /// The names of the tools that start one.
+    pub tools: Vec<String>,
+    pub at_once: SubagentCap,
+    pub depth: SubagentCap,
+}
+
+/// A limit of the agent itself on its subagents.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SubagentCap {
+    /// The limit if it is not set.
+    pub own: Option<u32>,
+    /// Arguments that set it.
+    pub args: Vec<AdapterTemplate>,
+    /// The variable that sets it.
+    pub env: Option<String>,
+}
+
 /// The transport of a session's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transport {
@@ -140,6 +161,19 @@ fn says_something(file: &Path) -> bool {
             .map(str::trim)
             .any(|line| !line.is_empty() && !line.starts_with('#')),
         Err(error) => !error.is_missing(),
+    }
+}
+
+impl SubagentSettings {
+    /// The agent's own limits that are above those of the run, each with the limit that it gets. A variable that the
+    /// user has set to less stays.
+    pub fn lowered<'a>(&'a self, limits: &SubagentLimits) -> impl Iterator<Item = (&'a SubagentCap, u32)> + use<'a> {
+        let caps = [(&self.at_once, limits.at_once), (&self.depth, limits.depth)];
+        caps.into_iter().filter_map(|(cap, limit)| {
+            let users = cap.env.as_ref().and_then(|name| std::env::var(name).ok()?.parse().ok());
+            let limit = limit?;
+            (limit < users.or(cap.own)?).then_some((cap, limit))
+        })
     }
 }
 

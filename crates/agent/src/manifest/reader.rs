@@ -17,8 +17,9 @@ use super::{
         state::state_of_login,
         template::{AdapterPlaceholder, AdapterTemplate},
     },
-    AgentProcess, AskSettings, CommandTemplate, LiveLaunch, McpDelivery, PromptBy, Transport,
-    written::WrittenAdapter,
+    AgentProcess, AskSettings, CommandTemplate, LiveLaunch, McpDelivery, PromptBy, SubagentCap, SubagentSettings,
+    Transport,
+    written::{WrittenAdapter, WrittenSubagentCap},
 };
 
 /// The placeholders that are allowed in each kind of value.
@@ -239,6 +240,22 @@ impl AdapterReader<'_> {
             args: self.templates("mcp.args", &written.args, IN_MCP)?,
             env: self.env("mcp.env", &written.env, IN_MCP)?,
             stays: written.stays,
+        })
+    }
+
+    pub(super) fn subagents(&self) -> Result<SubagentSettings, ManifestError> {
+        let written = &self.written.subagents;
+        let cap = |key: &str, cap: &WrittenSubagentCap| {
+            Ok::<_, ManifestError>(SubagentCap {
+                own: cap.own,
+                args: self.templates(key, &cap.args, &[AdapterPlaceholder::Limit])?,
+                env: cap.env.clone(),
+            })
+        };
+        Ok(SubagentSettings {
+            tools: written.tools.clone(),
+            at_once: cap("subagents.at_once.args", &written.at_once)?,
+            depth: cap("subagents.depth.args", &written.depth)?,
         })
     }
 

@@ -53,6 +53,7 @@ settings! {
         command("command"): SettingsSection<WrittenCommand>,
         live("live"): SettingsSection<WrittenLive>,
         mcp("mcp"): SettingsSection<WrittenMcp>,
+        subagents("subagents"): SettingsSection<WrittenSubagents>,
         model("model"): SettingsSection<WrittenModel>,
         usage("usage"): SettingsSection<WrittenUsage>,
         stop("stop"): SettingsSection<WrittenStop>,
@@ -142,6 +143,29 @@ settings! {
         /// Whether the agent on its live channel keeps running after its turn while its servers run, and must be
         /// stopped.
         stays("stays"): Switch = false,
+    }
+}
+
+settings! {
+    /// The subagents that the agent starts.
+    pub(crate) struct WrittenSubagents {
+        /// The names of the tools that start one. Each use counts as one, unless the agent reports its subagents itself;
+        /// a use that the agent requests permission for is denied at a limit.
+        tools("tools"): TextList = [],
+        at_once("at_once"): SettingsSection<WrittenSubagentCap>,
+        depth("depth"): SettingsSection<WrittenSubagentCap>,
+    }
+}
+
+settings! {
+    /// A limit of the agent itself, which is lowered to that of the run.
+    pub(crate) struct WrittenSubagentCap {
+        /// The limit of an agent that is not told one.
+        own("own"): Maybe<PositiveCount>,
+        /// Arguments that set it, in addition to those of the command, or of the live channel.
+        args("args"): TextList = [],
+        /// The variable that sets it.
+        env("env"): Maybe<AnyText>,
     }
 }
 

@@ -153,6 +153,7 @@ impl AgentAdapter for ServerAdapter {
             steering,
             answers,
             asks: !request.asks.is_empty(),
+            subagent_tools: self.manifest.subagents.tools.clone(),
         };
         // The task ends with the session: dropping the handle stops it.
         runtime.spawn(run_session(job, stopped));

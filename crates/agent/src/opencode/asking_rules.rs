@@ -61,12 +61,7 @@ pub(super) fn variables(asks: bool, before: impl Fn(&str) -> Option<String>) -> 
 /// rules exclude, since they would not ask.
 pub(super) fn asking_rules(agents: &[KnownAgent], chosen: Option<&str>) -> (Vec<OpencodeRule>, Vec<String>) {
     let mut rules = vec![everything()];
-    let is_chosen = |agent: &&KnownAgent| match chosen {
-        Some(name) => agent.name == name,
-        // The first one is the default agent.
-        None => agent.mode != "subagent" && agent.hidden != true,
-    };
-    if let Some(agent) = agents.iter().find(is_chosen) {
+    if let Some(agent) = agents.iter().find(|agent| agent.is_chosen(chosen)) {
         let own = agent.rules().into_iter().filter(|rule| *rule != everything());
         rules.extend(own.map(|rule| OpencodeRule {
             action: match rule.action.as_str() {
@@ -86,7 +81,29 @@ pub(super) fn asking_rules(agents: &[KnownAgent], chosen: Option<&str>) -> (Vec<
     (rules, excluded)
 }
 
+/// The rule that makes a session ask before each use of `tools`, which start subagents, unless rules of its agent concern
+/// them.
+pub(super) fn counting_rules(agents: &[KnownAgent], chosen: Option<&str>, tools: &[String]) -> Vec<OpencodeRule> {
+    let agent = agents.iter().find(|agent| agent.is_chosen(chosen));
+    let own = agent.map(KnownAgent::rules).unwrap_or_default();
+    let is_free = |tool: &&String| !own.iter().any(|rule| rule.permission == **tool);
+    let asked = tools.iter().filter(is_free).map(|tool| OpencodeRule {
+        permission: tool.clone(),
+        ..everything()
+    });
+    asked.collect()
+}
+
 impl KnownAgent {
+    /// Whether a session without a chosen agent has this one, or the session has chosen it.
+    fn is_chosen(&self, chosen: Option<&str>) -> bool {
+        match chosen {
+            Some(name) => self.name == name,
+            // The first one is the default agent.
+            None => self.mode != "subagent" && self.hidden != true,
+        }
+    }
+
     fn rules(&self) -> Vec<OpencodeRule> {
         serde_json::from_value(self.permission.clone()).unwrap_or_default()
     }
@@ -162,6 +179,19 @@ mod tests {
         assert_eq!(excluded, ["free", "foreign", "odd"], "they would not ask");
         let (rules, _) = asking_rules(&agents, Some("free"));
         assert_eq!(rules[1].action, "ask", "whatever its own settings allow");
+    }
+
+    #[test]
+    fn a_session_asks_before_it_starts_a_subagent_unless_its_agent_has_a_rule_for_that() {
+        let tools = ["task".to_owned()];
+        let asked = |rules| {
+            let agents = [agent("helper", "subagent", &[]), agent("build", "primary", rules)];
+            let rules = counting_rules(&agents, None, &tools).into_iter();
+            rules.map(|rule| (rule.permission, rule.action)).collect::<Vec<_>>()
+        };
+        let asks = [("task".to_owned(), "ask".to_owned())];
+        assert_eq!(asked(&[("*", "*", "allow")]), asks);
+        assert_eq!(asked(&[("*", "*", "allow"), ("task", "*", "ask")]), []);
     }
 
     #[test]

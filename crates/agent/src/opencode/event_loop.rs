@@ -2,7 +2,7 @@
 
 use std::{future::pending, sync::Arc, time::Duration};
 
-use ralph_core::event::{AgentSignal, AskId, PermissionAnswer, Problem, ProblemKind};
+use ralph_core::event::{AgentSignal, AskId, PermissionAnswer, Problem, ProblemKind, SubagentStart};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::{
@@ -203,7 +203,13 @@ impl SessionTask {
         }
         match self.asks.receive(&permission) {
             ReceivedRequest::Asked => {
-                let request = Box::new(permission::request(&permission, &self.context));
+                let mut request = Box::new(permission::request(&permission, &self.context));
+                if self.job.subagent_tools.contains(&permission.permission) {
+                    request.subagent = match self.counts_subagents {
+                        true => SubagentStart::Counted,
+                        false => SubagentStart::Yes,
+                    };
+                }
                 self.say(vec![AgentSignal::PermissionRequested { request }]).await;
             }
             ReceivedRequest::Known | ReceivedRequest::NoRoom => {}

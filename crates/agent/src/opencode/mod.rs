@@ -26,6 +26,7 @@ mod problem;
 mod server;
 mod server_url;
 mod session;
+mod subagents;
 mod task;
 mod turn;
 mod verdict;

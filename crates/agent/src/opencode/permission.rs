@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use ralph_core::event::{self, AskId, PermissionRequest, ToolKind};
+use ralph_core::event::{self, AskId, PermissionRequest, SubagentStart, ToolKind};
 use serde_json::Value;
 
 use crate::dialect::{array, choices, one_line, path_in, text};
@@ -48,6 +48,7 @@ pub(super) fn request(asked: &WirePermission, context: &RequestContext) -> Permi
         url: url.map(str::to_owned),
         diff: field("diff").map(str::to_owned),
         questions: Vec::new(),
+        subagent: SubagentStart::No,
     }
 }
 
@@ -73,6 +74,7 @@ pub(super) fn questions(asked: &WireQuestion) -> PermissionRequest {
         url: None,
         diff: None,
         questions,
+        subagent: SubagentStart::No,
     }
 }
 

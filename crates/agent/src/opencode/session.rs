@@ -18,7 +18,7 @@ use crate::{dialect::one_line, mcp::OWN_NAME};
 
 use super::{
     ServerError,
-    asking_rules::asking_rules,
+    asking_rules::{asking_rules, counting_rules},
     asks::OpencodeAsks,
     client::OpencodeClient,
     event_loop::{StepFailure, connect},
@@ -53,6 +53,7 @@ pub(super) async fn run_session(job: SessionJob, mut stop: watch::Receiver<Optio
         questions: BTreeMap::new(),
         asks: OpencodeAsks::default(),
         context: RequestContext::default(),
+        counts_subagents: false,
         quiet_beats: 0,
         looks: 0,
         look_at: None,
@@ -110,6 +111,8 @@ impl SessionTask {
         self.context = request_context(&client).await;
         if self.job.asks {
             self.apply_rules(&client, &session).await?;
+        } else if server.managed.is_some() {
+            self.count_subagents(&client, &session).await;
         }
         self.session = Some(session.clone());
         // Opened before the prompt is sent, so that no event is missed.
@@ -215,6 +218,16 @@ impl SessionTask {
             self.note(Some(text)).await;
         }
         Ok(())
+    }
+
+    /// Has the session ask before it starts a subagent. Where that is not possible, they are counted once they run.
+    async fn count_subagents(&mut self, client: &OpencodeClient, session: &str) {
+        let Ok(agents) = client.agents().await else { return };
+        let chosen = self.job.prompt_options.agent.as_deref();
+        let rules = counting_rules(&agents, chosen, &self.job.subagent_tools);
+        if !rules.is_empty() {
+            self.counts_subagents = client.set_rules(session, &rules).await.is_ok();
+        }
     }
 
     /// Reports the verdict. A failed turn is aborted, since it may only seem to be over.

@@ -39,6 +39,8 @@ pub(super) struct SessionJob {
     pub(super) answers: PermissionAnswers,
     /// Whether the agent asks before every tool use.
     pub(super) asks: bool,
+    /// The tools that start subagents.
+    pub(super) subagent_tools: Vec<String>,
 }
 
 /// A running session.
@@ -58,6 +60,8 @@ pub(super) struct SessionTask {
     pub(super) asks: OpencodeAsks,
     /// The context of names in permission requests.
     pub(super) context: RequestContext,
+    /// Whether the agent asks before it starts a subagent although no rule concerns that.
+    pub(super) counts_subagents: bool,
     pub(super) quiet_beats: u32,
     pub(super) looks: u32,
     pub(super) look_at: Option<Instant>,

@@ -16,6 +16,7 @@ use super::{
     messages::{Speaker, TurnMessages},
     parts::{PartState, TextPart, ToolPart},
     problem::{denial, long_wait, problem_from_error},
+    subagents::OpencodeSubagents,
     verdict::TurnVerdict,
     wire::{
         EventKind, ListedMessage, MessageInfo, MessagePart, PartKind, ServerEvent, SessionStatus, ToolStatus,
@@ -47,6 +48,9 @@ pub(super) struct ServerTurn {
     open: Vec<String>,
     /// Running tool uses, including those of subagents.
     running: BTreeSet<String>,
+    subagents: OpencodeSubagents,
+    /// The time of the latest event.
+    now_ms: u64,
     status: Option<SessionStatus>,
     /// The error with which the turn fails, unless something is done after it.
     error: Option<Problem>,
@@ -85,6 +89,8 @@ impl ServerTurn {
             parts: HashMap::new(),
             open: Vec::new(),
             running: BTreeSet::new(),
+            subagents: OpencodeSubagents::default(),
+            now_ms: 0,
             status: None,
             error: None,
             rounds: 0,
@@ -99,6 +105,7 @@ impl ServerTurn {
 
     /// Applies one event.
     pub(super) fn take(&mut self, event: ServerEvent, clock: &ZonedClock, out: &mut Vec<AgentSignal>) -> NextAction {
+        self.now_ms = clock.now_ms;
         if !event.id.is_empty() && !self.events.is_new(&event.id) {
             return NextAction::GoOn;
         }
@@ -317,8 +324,16 @@ impl ServerTurn {
             return;
         }
         match part.kind {
-            PartKind::Tool => self.track(part),
-            PartKind::StepFinish => self.usage(part, out),
+            PartKind::Tool => {
+                self.track(part);
+                self.subagents.tool(part, self.now_ms, out);
+            }
+            PartKind::StepFinish => {
+                if !self.parts.contains_key(&part.id) {
+                    self.subagents.spent(&part.session, &part.raw, self.now_ms, out);
+                }
+                self.usage(part, out);
+            }
             PartKind::Text | PartKind::Reasoning | PartKind::Other => {}
         }
     }
@@ -365,6 +380,7 @@ impl ServerTurn {
             }
         }
         out.append(&mut signals);
+        self.subagents.tool(part, self.now_ms, out);
         if let Some(denied) = denial(&part.raw) {
             note(&mut self.denied, denied);
         }

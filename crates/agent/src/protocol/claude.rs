@@ -14,7 +14,8 @@ use std::{
 };
 
 use ralph_core::event::{
-    AgentSignal, AskId, PermissionAnswer, PermissionRequest, Problem, Question, SteeringId, ToolKind, ToolKinds,
+    AgentSignal, AskId, PermissionAnswer, PermissionRequest, Problem, Question, SteeringId, SubagentStart, ToolKind,
+    ToolKinds,
 };
 use serde_json::{Map, Value, json};
 
@@ -30,9 +31,9 @@ use crate::usage::EarlierTurns;
 /// The timeout of the hook in seconds: longer than ralph ever waits for the user.
 const HOOK_TIMEOUT_S: u64 = 7 * 24 * 3600;
 
-/// The message that makes claude ask before every tool use.
-pub(super) fn initialize() -> Value {
-    let hook = json!({"matcher": null, "hookCallbackIds": ["before"], "timeout": HOOK_TIMEOUT_S});
+/// The message that makes claude ask before every use of a tool, or of the `tools` only.
+pub(super) fn initialize(tools: Option<&str>) -> Value {
+    let hook = json!({"matcher": tools, "hookCallbackIds": ["before"], "timeout": HOOK_TIMEOUT_S});
     let request = json!({"subtype": "initialize", "hooks": {"PreToolUse": [hook]}});
     json!({"type": "control_request", "request_id": "initialize", "request": request})
 }
@@ -80,8 +81,10 @@ impl Protocol for ClaudeLive {
         let conversation = &mut self.conversation;
         conversation.seed = opening.seed;
         conversation.asks = opening.asks;
-        if !opening.asks.is_empty() {
-            exchange.write(&initialize());
+        match (opening.asks.is_empty(), &opening.subagent_tools[..]) {
+            (false, _) => exchange.write(&initialize(None)),
+            (true, []) => {}
+            (true, tools) => exchange.write(&initialize(Some(&tools.join("|")))),
         }
         conversation.say(None, &opening.prompt, exchange);
     }
@@ -180,6 +183,9 @@ impl ClaudeConversation {
             return;
         }
         self.turn.take(event, clock, &mut exchange.signals);
+        if self.turn.waits_for_subagents() {
+            return;
+        }
         self.stuck = waiting;
         self.closed = true;
         // Closing the input would allow pending requests.
@@ -242,6 +248,10 @@ impl ClaudeConversation {
             url: input["url"].as_str().map(str::to_owned),
             diff: change(input),
             questions,
+            subagent: match asked {
+                ClaudeAsk::Hook { .. } if self.asks.is_empty() => SubagentStart::Counted,
+                ClaudeAsk::Hook { .. } | ClaudeAsk::Prompt { .. } => SubagentStart::No,
+            },
         };
         self.asked
             .insert(request.call.clone().unwrap_or_else(|| tool.to_owned()));
@@ -269,6 +279,8 @@ impl ClaudeConversation {
     fn answer(&mut self, id: &AskId, answer: &PermissionAnswer, exchange: &mut Exchange) {
         let Some(asked) = self.pending.remove(id) else { return };
         let response = match (asked, answer) {
+            // Its own rules still apply.
+            (ClaudeAsk::Hook { .. }, PermissionAnswer::Allow) if self.asks.is_empty() => json!({}),
             (ClaudeAsk::Hook { .. }, PermissionAnswer::Allow) => {
                 json!({"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "allow"}})
             }

@@ -103,9 +103,7 @@ impl CodexConversation {
         match (message["method"].as_str(), message.get("id")) {
             (Some(method), Some(id)) => self.asked(method, id, params, exchange),
             (Some(method), None) if self.is_ours(params) => self.notified(method, params, clock, exchange),
-            // Events of threads of sub-agents, which request permission here as well.
-            (Some("item/started"), None) => self.asks.item_started(&params["item"]),
-            (Some(_), None) => {}
+            (Some(method), None) => self.subagent_notified(method, params, clock, exchange),
             (None, Some(id)) => self.answered(id.as_str().unwrap_or_default(), message, clock, exchange),
             (None, None) => self.unknown.report(
                 "neither",
@@ -204,6 +202,7 @@ impl CodexConversation {
         let prompt = std::mem::take(&mut self.opening.prompt);
         let params = json!({"threadId": thread, "input": [{"type": "text", "text": prompt}]});
         exchange.write(&json!({"id": "turn", "method": "turn/start", "params": params}));
+        self.turn.thread = Some(thread.clone());
         self.thread = Some(thread);
     }
 
@@ -256,6 +255,26 @@ impl CodexConversation {
                 || format!("unknown event {other} {params}"),
                 &mut exchange.signals,
             ),
+        }
+    }
+
+    /// Takes an event of the thread of a subagent, which requests permission here as well.
+    fn subagent_notified(&mut self, method: &str, params: &Value, clock: &ZonedClock, exchange: &mut Exchange) {
+        let (subagents, out) = (&mut self.turn.subagents, &mut exchange.signals);
+        let thread = params["threadId"].as_str().unwrap_or_default();
+        match method {
+            "item/started" => self.asks.item_started(&params["item"]),
+            "item/completed" => self.turn.subagent_item(&params["item"], clock, out),
+            "turn/started" => subagents.turn_started(thread, clock.now_ms, out),
+            "turn/completed" => subagents.turn_ended(thread, out),
+            "thread/tokenUsage/updated" => {
+                let told = &params["tokenUsage"];
+                let usage = (used(&told["total"]), used(&told["last"]));
+                if let Some(usage) = subagents.used(thread, usage, clock.now_ms, out) {
+                    out.push(AgentSignal::Usage { usage });
+                }
+            }
+            _ => {}
         }
     }
 

@@ -1,7 +1,8 @@
 //! Converts items of `codex app-server` to the format of `codex exec --json` and to ralph's types.
 
 use ralph_core::event::{
-    AgentSignal, AskId, PermissionRequest, Problem, ProblemKind, Question, ToolKind, Usage, UsageWindow, WindowKind,
+    AgentSignal, AskId, PermissionRequest, Problem, ProblemKind, Question, SubagentStart, ToolKind, Usage, UsageWindow,
+    WindowKind,
 };
 use serde_json::{Value, json};
 
@@ -255,6 +256,7 @@ fn request(id: AskId, tool: &str, params: &Value) -> PermissionRequest {
         url: None,
         diff: None,
         questions: Vec::new(),
+        subagent: SubagentStart::No,
     }
 }
 

@@ -93,6 +93,14 @@ impl LiveKind {
         }
     }
 
+    /// Whether subagents are reported, and not only the tools that start them.
+    pub(super) fn reports_subagents(self) -> bool {
+        match self {
+            LiveKind::ClaudeStreamJson | LiveKind::CodexAppServer => true,
+            LiveKind::Acp | LiveKind::PiRpc => false,
+        }
+    }
+
     /// The kinds of tools before every use of which the agent asks, unless the manifest sets them. Over ACP agents ask
     /// only for what they consider dangerous, unless configured otherwise. pi asks for nothing.
     pub fn asks(self) -> ToolKinds {
@@ -115,7 +123,7 @@ impl LiveKind {
     pub(super) fn greeting(self) -> Vec<u8> {
         let mut exchange = Exchange::default();
         match self {
-            LiveKind::ClaudeStreamJson => exchange.write(&claude::initialize()),
+            LiveKind::ClaudeStreamJson => exchange.write(&claude::initialize(None)),
             LiveKind::CodexAppServer => codex::CodexLive::default().start(SessionOpening::default(), &mut exchange),
             LiveKind::Acp => acp::AcpLive::default().start(SessionOpening::default(), &mut exchange),
             LiveKind::PiRpc => exchange.write(&pi::get_state()),

@@ -32,6 +32,8 @@ pub struct SessionOpening {
     pub resume: Option<SessionId>,
     /// The kinds of tools that rules concern: their use waits for an answer. If empty, the agent asks for nothing.
     pub asks: ToolKinds,
+    /// The tools that start subagents.
+    pub subagent_tools: Vec<String>,
     /// Whether the id of each tool use begins with the tool's own name.
     pub named_calls: bool,
     pub steering: Steering,

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use ralph_core::event::{AskId, PermissionAnswer, PermissionRequest};
+use ralph_core::event::{AskId, PermissionAnswer, PermissionRequest, SubagentStart};
 use serde_json::{Value, json};
 
 use super::{super::PENDING_CAP, tools::AcpToolUse};
@@ -116,6 +116,7 @@ pub(super) fn request(id: AskId, ask: &AcpAsk, tool: &AcpToolUse) -> PermissionR
         url: tool.url(),
         diff: tool.diff(),
         questions: Vec::new(),
+        subagent: SubagentStart::No,
     }
 }
 

@@ -250,6 +250,7 @@ fn decider(by: &Decider) -> String {
         Decider::Deadline => "by the time limit".to_owned(),
         Decider::TooManyPending => "by the request limit".to_owned(),
         Decider::Agent => "by the agent".to_owned(),
+        Decider::Limit { .. } => "by a limit".to_owned(),
     }
 }
 

@@ -163,7 +163,7 @@ fn lines(model: &Model) -> Vec<LimitLine> {
     let run = &model.run;
     let (limits, used) = (limits_now(run), consumption(run, model.now_ms));
     let mut lines = Vec::new();
-    for row in LIMITS.iter().filter(|row| row.is_shown(&limits)) {
+    for row in LIMITS.iter().filter(|row| row.is_shown(&limits, &used)) {
         let unused = row.max(&limits).map(|_| 0.0);
         lines.push(LimitLine {
             name: row.name,

@@ -284,7 +284,7 @@ fn budgets(model: &Model) -> Vec<HeaderFact> {
         let name = match row.scope {
             LimitScope::Task if used.task.is_some() => "task",
             LimitScope::Day => "today",
-            LimitScope::Run | LimitScope::Task | LimitScope::Hour => return None,
+            LimitScope::Run | LimitScope::Task | LimitScope::Hour | LimitScope::Iteration => return None,
         };
         let (usage, max) = (row.usage(&used), row.max(&limits)?);
         let text = match row.unit {
