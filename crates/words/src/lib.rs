@@ -31,6 +31,7 @@ mod refusal;
 mod repository;
 mod review;
 mod sealed;
+mod subagents;
 mod tests_run;
 mod tone;
 pub mod tools;
@@ -97,6 +98,7 @@ pub use sealed::{
     doubt_of_sealed, passed_of_all, sealed_goal_failed, sealed_not_started, sealed_output_in_words,
     sealed_read_attempt, sealed_was_readable, sealed_without_sandbox,
 };
+pub use subagents::{subagent_tree, subagents_in_words};
 pub use tests_run::{
     changed_tests_are_cut, confirmed_in_words, guarded_change_in_words, guarded_changes_in_words, mutant_in_words,
     mutants_in_words, noticed_mutants, tests_in_words, trial_in_words, trial_result_in_words, without_work,

@@ -16,8 +16,8 @@ export function historyPane(run) {
     element: list,
     update() {
       const { kept, dropped } = run.view.iterations.rows;
-      const rows = kept.slice(-MOST).reverse().map(({ number, role, review, task, outcome: ended, startedMs, durationMs, changes: changed, usage: used, progress, look, question, adapter }) => (
-        { number, role, review, task, ended, startedMs, durationMs, changed, used, progress, refused: look.refused.length > 0, confidence: look.confidence, question, adapter }));
+      const rows = kept.slice(-MOST).reverse().map(({ number, role, review, task, outcome: ended, startedMs, durationMs, changes: changed, usage: used, subagents, progress, look, question, adapter }) => (
+        { number, role, review, task, ended, startedMs, durationMs, changed, used, subagents, progress, refused: look.refused.length > 0, confidence: look.confidence, question, adapter }));
       draw({ rows, before: dropped + Math.max(0, kept.length - MOST) });
     },
     tick: () => list.querySelectorAll("[data-since]").forEach((shown) => {
@@ -26,9 +26,19 @@ export function historyPane(run) {
   };
 }
 
+// The subagents that `parent` started, each with its own below it.
+function tree(list, parent) {
+  const known = new Set(list.map(({ id }) => id));
+  const isChild = (one) => (parent ? one.parent === parent : !known.has(one.parent));
+  return list.filter(isChild).map((one) => h("li", {},
+    h("span", {}, one.title || "subagent"), " ",
+    h("span", { class: "dim" }, [one.running ? "running" : "ended", usage(one.usage)].filter(Boolean).join(", ")),
+    h("ul", {}, tree(list, one.id))));
+}
+
 const KINDS = { completed: "done", failed: "bad", cancelled: "wait", interrupted: "wait" };
 
-function rowOf(run, { number, role, review: reviewed, task, ended, startedMs, durationMs, changed, used, progress, refused, confidence, question, adapter }) {
+function rowOf(run, { number, role, review: reviewed, task, ended, startedMs, durationMs, changed, used, subagents, progress, refused, confidence, question, adapter }) {
   const kind = ended ? (refused ? "wait" : KINDS[ended.type]) : "work";
   return h("li", { class: "card" },
     h("div", { class: "line" },
@@ -44,6 +54,9 @@ function rowOf(run, { number, role, review: reviewed, task, ended, startedMs, du
       progress === false && h("span", { class: "warn" }, "no progress"),
       confidence != null && h("span", {}, `confidence ${confidence}`),
       refused && h("span", { class: "warn" }, "claim refused")),
+    subagents && h("details", { class: "subagents" },
+      h("summary", {}, counted(subagents.started, "subagent")),
+      h("ul", {}, tree(subagents.list, null))),
     question && h("p", { class: "warn" }, question),
     h("p", { class: "links" },
       h("a", { href: run.link(`changes/${number}`) }, "Changes"),

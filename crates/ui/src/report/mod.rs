@@ -26,7 +26,7 @@ use serde::Serialize;
 pub use first::{ChangedFile, ChangedFiles, FileRole, FirstLine, FirstSubject};
 pub use head::write_head;
 pub use markdown::{escaped, markdown};
-pub use page::{IterationFold, LineMark, PageLine, PageTone, goals_page, messages_page, page};
+pub use page::{IterationFold, LineMark, PageLine, PageTone, goals_page, messages_page, page, subagents_page};
 pub use style::OutputStyle;
 pub use text::{write_first, write_text};
 

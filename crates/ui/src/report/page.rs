@@ -3,11 +3,12 @@
 use ralph_core::{
     event::{Changes, Delivery, EndKind, Outcome, Proof, StopReason},
     run::{Assessment, Message, Task, TaskState},
+    subagents::Subagents,
 };
 use ralph_text::one_line;
 use ralph_words::{
-    claim_in_words, cost_in_words, goal_in_words, mutants_in_words, problem_in_words, short_duration, task_in_words,
-    trial_in_words,
+    claim_in_words, cost_in_words, goal_in_words, mutants_in_words, problem_in_words, short_duration, subagent_tree,
+    subagents_in_words, task_in_words, trial_in_words,
 };
 
 use super::{
@@ -371,6 +372,16 @@ pub fn goals_page(look: &Assessment) -> Vec<PageLine> {
     let said = trial.chain(mutants).chain(claims).chain(judged_in_words(look));
     lines.extend(said.map(|line| PageLine::marked(LineMark::Item, line, PageTone::Plain)));
     lines
+}
+
+/// Renders the subagents of an iteration, as a tree.
+pub fn subagents_page(all: &Subagents) -> Vec<PageLine> {
+    let count = subagents_in_words(all).map(|count| PageLine::new(&count, PageTone::Plain));
+    let tree = subagent_tree(all).into_iter().map(|(level, line)| {
+        let indent = u16::try_from(2 * (level - 1)).unwrap_or(u16::MAX);
+        PageLine::marked(LineMark::Item, line, PageTone::Plain).indented(indent)
+    });
+    count.into_iter().chain(tree).collect()
 }
 
 /// Renders the messages delivered in an iteration, in full.

@@ -12,8 +12,9 @@ use ralph_words::{
     all_changes_in_words, background_end_in_words, background_state_in_words, background_went_well, broken_in_words,
     claim_in_words, command_in_words, commit_in_words, confidence_in_words, counted, findings_in_words, goal_in_words,
     guarded_change_in_words, missing_in_words, mutant_in_words, mutants_in_words, outcome_in_words, place_of_decision,
-    review_in_words, run_in_words, sealed_output_in_words, short_duration, status_in_words, task_at_limit_in_words,
-    task_in_words, tests_in_words, tree_in_words, trial_result_in_words, usage_in_words, wait_cause_in_words,
+    review_in_words, run_in_words, sealed_output_in_words, short_duration, status_in_words, subagent_tree,
+    subagents_in_words, task_at_limit_in_words, task_in_words, tests_in_words, tree_in_words, trial_result_in_words,
+    usage_in_words, wait_cause_in_words,
 };
 
 use super::{
@@ -437,6 +438,12 @@ fn work_in_words(iteration: &Iteration, commits: &[CommitLine], telling: DetailL
     if iteration.outcome != Some(Outcome::Interrupted) {
         lines.push(cost_in_words(&iteration.usage));
     }
+    lines.extend(subagents_in_words(&iteration.subagents));
+    let tree = subagent_tree(&iteration.subagents);
+    lines.extend(
+        tree.into_iter()
+            .map(|(level, line)| format!("{}{line}", "– ".repeat(level as usize))),
+    );
     let edits = [
         ("removed from the plan", &iteration.vanished),
         ("added to the plan", &iteration.added),

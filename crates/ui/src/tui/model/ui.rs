@@ -248,14 +248,16 @@ pub enum IterationPart {
     Diff,
     Goals,
     Messages,
+    Subagents,
 }
 
 impl IterationPart {
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         IterationPart::Transcript,
         IterationPart::Diff,
         IterationPart::Goals,
         IterationPart::Messages,
+        IterationPart::Subagents,
     ];
 
     pub fn name(self) -> &'static str {
@@ -264,6 +266,7 @@ impl IterationPart {
             IterationPart::Diff => "diff",
             IterationPart::Goals => "goals",
             IterationPart::Messages => "messages",
+            IterationPart::Subagents => "subagents",
         }
     }
 }

@@ -1,11 +1,11 @@
-//! An iteration shown in full, one part at a time: transcript, changes, goals, messages.
+//! An iteration shown in full, one part at a time: transcript, changes, goals, messages, subagents.
 
 use std::borrow::Cow;
 
 use ratatui::layout::Rect;
 
 use crate::{
-    report::{goals_page, messages_page},
+    report::{goals_page, messages_page, subagents_page},
     tui::{
         model::{IterationPart, Model, PageRow, Playback},
         order::{ScreenOrder, StepDirection},
@@ -27,7 +27,10 @@ impl PaneContent for PartContent {
         let lines = match (open.part, model.run.iterations.numbered(open.iteration)) {
             (IterationPart::Goals, Some(iteration)) => goals_page(&iteration.look),
             (IterationPart::Messages, _) => messages_page(model.run.messages.iter(), open.iteration),
-            (IterationPart::Transcript | IterationPart::Diff | IterationPart::Goals, _) => Vec::new(),
+            (IterationPart::Subagents, Some(iteration)) => subagents_page(&iteration.subagents),
+            (IterationPart::Transcript | IterationPart::Diff | IterationPart::Goals | IterationPart::Subagents, _) => {
+                Vec::new()
+            }
         };
         page::broken(lines, model.layout().main.width).into()
     }
@@ -38,6 +41,7 @@ impl PaneContent for PartContent {
             Some(IterationPart::Messages) if rows.is_empty() => {
                 pen.note(area, "No message was delivered in this iteration.");
             }
+            Some(IterationPart::Subagents) if rows.is_empty() => pen.note(area, "The agent reported no subagent."),
             _ if rows.is_empty() => pen.note(area, "No claim, and no goal ran."),
             _ => page::draw(&rows, self.at(model), area, pen),
         }
@@ -65,7 +69,7 @@ pub(in crate::tui) fn draw_parts(playback: &Playback, area: Rect, pen: &mut Pen<
         };
         x = pen.role(x + 1, area.y, area.right(), part.name(), role) + 1;
     }
-    let keys = "Left and Right turn";
+    let keys = "Left, Right turn";
     pen.right(
         x + 2,
         area.y,
@@ -94,6 +98,8 @@ pub(super) fn turn(model: &mut Model, way: StepDirection) -> Vec<ScreenOrder> {
     model.ui.opened_top = 0;
     match part {
         IterationPart::Diff => diff::show(model, iteration),
-        IterationPart::Transcript | IterationPart::Goals | IterationPart::Messages => Vec::new(),
+        IterationPart::Transcript | IterationPart::Goals | IterationPart::Messages | IterationPart::Subagents => {
+            Vec::new()
+        }
     }
 }

@@ -62,7 +62,7 @@ pub(super) fn shown(model: &Model) -> &'static dyn PaneContent {
         Some(open) => match open.part {
             IterationPart::Transcript => &terminal::TerminalContent,
             IterationPart::Diff => &diff::DiffContent,
-            IterationPart::Goals | IterationPart::Messages => &iteration::PartContent,
+            IterationPart::Goals | IterationPart::Messages | IterationPart::Subagents => &iteration::PartContent,
         },
         None if ui.reading.is_some() => &messages::MessageContent,
         None if ui.asks.reading.is_some() => &asks::AskContent,

@@ -755,7 +755,7 @@ fn an_iteration_is_seen_whole_part_by_part_and_a_replay_goes_by_ten_seconds() {
     update(&mut model, key(KeyCode::Left));
     assert_eq!(
         part(&model),
-        Some(IterationPart::Messages),
+        Some(IterationPart::Subagents),
         "behind the first is the last"
     );
     press(&mut model, "jj");
