@@ -7,7 +7,8 @@ use ralph_core::{
 
 use super::{
     comment::how_to_answer,
-    counted, findings_in_words, goal_failure_in_words, guarded_changes_in_words, limit_word, missing_in_words, sealed_goal_failed,
+    counted, findings_in_words, goal_failure_in_words, guarded_changes_in_words, limit_word, missing_in_words,
+    sealed_goal_failed,
     tests_run::{fewer_in_words, is_whole, loss_in_words, mutants_listed},
 };
 
