@@ -36,6 +36,7 @@ const SUITES: [Suite; 2] = [
 ];
 
 #[test]
+#[allow(clippy::print_stdout)] // the counts, with `--nocapture`
 fn the_screen_shows_what_other_terminals_show() {
     let Some(directory) = env::var_os(VARIABLE) else {
         println!("skipped: {VARIABLE} does not name a directory with fixtures");

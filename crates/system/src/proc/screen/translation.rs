@@ -68,7 +68,7 @@ struct TabStops {
 
 impl TabStops {
     fn is_at(&self, col: u16) -> bool {
-        (!self.are_cleared && col % 8 == 0) != self.exceptions.contains(&col)
+        (!self.are_cleared && col.is_multiple_of(8)) != self.exceptions.contains(&col)
     }
 
     fn set(&mut self, col: u16, is_stop: bool) {
