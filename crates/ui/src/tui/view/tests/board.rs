@@ -1,6 +1,6 @@
 //! Snapshots of the board of a batch: in many states, with many plans, and once it is over.
 
-use ralph_plan::batch::{BatchEnd, BatchEvent, KeptReason};
+use ralph_plan::batch::{BatchEnd, BatchEvent, KeptReason, PullRequest};
 
 use crate::{
     board::{Board, PlanRuns},
@@ -89,6 +89,28 @@ fn a_board_once_the_batch_is_over() {
         text += &format!("=== {} x {}\n{}", size.0, size.1, shown(&board_model(over(), size)));
     }
     assert_snapshot!(text);
+}
+
+#[test]
+fn a_batch_with_nothing_left_but_closed_pull_requests_is_not_resumed() {
+    let hints = |why: KeptReason| {
+        let kept = BatchEvent::PlanKept {
+            plan: plan_name("ui"),
+            why,
+        };
+        let ended = BatchEvent::BatchEnded {
+            end: BatchEnd::Incomplete,
+        };
+        let events = [merged("api"), job_done("ui"), vec![kept, ended]];
+        let batch = batch(&["api", "ui"], events.concat());
+        ralph_words::batch_hints(&batch, &batch.id).join("\n")
+    };
+    let request = PullRequest {
+        number: 7,
+        url: "https://example.org/7".to_owned(),
+    };
+    assert!(!hints(KeptReason::Closed { request }).contains("ralph many resume"));
+    assert!(hints(KeptReason::Cancelled).contains("ralph many resume"));
 }
 
 #[test]
