@@ -11,7 +11,7 @@ use crate::event::{
     own_request,
 };
 
-/// What the work on a task has changed outside of its scope.
+/// The changes of a task outside of its scope.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TaskChanges {
     /// The text of the task when the run began.

@@ -1,4 +1,4 @@
-//! Which files the work on tasks has changed outside of their scopes.
+//! The files that the work on tasks has changed outside of their scopes.
 //!
 //! Only what differs between the checkpoints before and after iterations counts: what the user changes between iterations does
 //! not, nor what other tasks change. A file that is as it was before the work on the task is not among them.
@@ -96,7 +96,7 @@ impl RunScopes {
             let found = repository
                 .zip(job.before.as_ref().zip(after))
                 .map(|(repository, (before, after))| self.outside(repository, scoped, known, (before, after), allowed));
-            // What cannot be compared is not taken as unchanged.
+            // Files that cannot be compared are not taken as unchanged.
             let (outside, more) = found.and_then(Result::ok).unwrap_or((Vec::new(), 1));
             ScopeFinding {
                 ticked: is_ticked(&scoped.task),
@@ -129,7 +129,7 @@ impl RunScopes {
                 let earlier = known.iter().flat_map(|known| &known.outside).map(ToString::to_string);
                 earlier.chain(new).collect()
             }
-            // Too many to be listed: whatever has changed since counts.
+            // The list is too long to be kept: every file that has changed since counts.
             false => since_start
                 .paths
                 .iter()

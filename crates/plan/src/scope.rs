@@ -29,7 +29,7 @@ pub(super) fn patterns(list: &str) -> Result<Vec<String>, (&str, &'static str)> 
     checked.collect()
 }
 
-/// What is wrong about a pattern that matches no path of a project, although it is well formed.
+/// The reason why a well-formed pattern matches no path of a project.
 fn mistake(pattern: &str) -> Option<&'static str> {
     let mut letters = pattern.chars();
     let has_drive = letters.next().is_some_and(|letter| letter.is_ascii_alphabetic()) && letters.next() == Some(':');
