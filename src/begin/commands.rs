@@ -431,6 +431,23 @@ mod tests {
                 ],
                 &["tests=python3 -m unittest discover -s tests"],
             ),
+            (
+                &[
+                    ("pyproject.toml", "[project]\n"),
+                    ("tests/__init__.py", ""),
+                    ("tests/test_a.py", "import unittest\nfrom . import helper\n"),
+                ],
+                &["tests=python3 -m unittest discover -s tests -t ."],
+            ),
+            (
+                &[
+                    ("pyproject.toml", "[project]\n"),
+                    ("src/pkg/__init__.py", ""),
+                    ("src/pkg/tests/__init__.py", ""),
+                    ("src/pkg/tests/test_a.py", "import unittest\n"),
+                ],
+                &["tests=python3 -m unittest discover -s src/pkg/tests -t src"],
+            ),
             (&[("go.mod", "")], &["tests=go test -v ./..."]),
             (
                 &[

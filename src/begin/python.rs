@@ -139,7 +139,12 @@ fn test_command(root: &ProjectRoot<'_>, tests: &[String], interpreter: &Interpre
                 .iter()
                 .all(|test| test.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/')))
         };
-        let place = directory.filter(is_shared).map(|directory| format!(" -s {directory}"));
+        let place = directory
+            .filter(is_shared)
+            .map(|directory| match top_of_package(root, directory) {
+                Some(top) => format!(" -s {directory} -t {top}"),
+                None => format!(" -s {directory}"),
+            });
         let pattern = tests
             .iter()
             .all(|test| test.ends_with("_test.py"))
@@ -159,6 +164,19 @@ fn test_command(root: &ProjectRoot<'_>, tests: &[String], interpreter: &Interpre
         "" => interpreter.module("pytest -q"),
         run => format!("{run}pytest -q"),
     })
+}
+
+/// The directory from which a package is imported; `None` if `directory` is no package. Its tests may import each other.
+fn top_of_package<'a>(root: &ProjectRoot<'_>, directory: &'a str) -> Option<&'a str> {
+    let is_package = |directory: &str| root.has(&format!("{directory}/__init__.py"));
+    let mut top = is_package(directory).then_some(directory)?;
+    while let Some((parent, _)) = top.rsplit_once('/') {
+        top = parent;
+        if !is_package(parent) {
+            return Some(parent);
+        }
+    }
+    Some(".")
 }
 
 /// Adds the files with tests below a directory that belong to this project.
