@@ -105,7 +105,7 @@ impl Place<'_> {
     pub fn cheat(&self, commit: &Commit, way: &Way) -> io::Result<Option<Outcome>> {
         let goals = self.prepare(commit)?;
         let first = format!(
-            "git diff --binary {0}^ {0} -- {TESTS} | git apply && git add --all -- {TESTS} && git commit --quiet --no-verify --message Tests",
+            "git diff --binary {0}^ {0} -- {TESTS} | git apply --index && git commit --quiet --no-verify --message Tests",
             commit.id
         );
         let added = self.command("sh").args(["-c", &first]).output()?;
