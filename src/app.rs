@@ -124,7 +124,7 @@ fn logged_run(
         "ralph started"
     );
     signals::survive_file_size_limit();
-    // What starts a run shows it: a screen, the page or an editor.
+    // A screen, the page and an editor show the run that they start.
     let is_watched = presentation.screen.is_some() || starter.is_some();
     let prepared = prepare(place, loaded, is_watched, supervisor)?;
     supervisor.become_subreaper();

@@ -15,7 +15,7 @@ use crate::{
 };
 
 const FAN: usize = 42;
-/// What the prompt of each subagent begins with.
+/// The beginning of each subagent's prompt.
 const EXPLORE: &str = "EXPLORE";
 
 /// An answer that starts all subagents at once.

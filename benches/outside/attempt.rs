@@ -19,7 +19,7 @@ use crate::{
 const WORK: &str = ".work";
 const GIT_CONFIG: &str =
     "[user]\n\tname = Bench\n\temail = bench@example.invalid\n[core]\n\texcludesFile = ~/.ignored\n";
-/// What no project's own list has to name.
+/// The directories that no project's own list has to name.
 const IGNORED: &str = "node_modules/\n.venv/\n";
 /// The agent: its first turn is a command and a commit. In its second one, after a refusal, it says that tests changed on purpose.
 const AGENT: &str = "cat > /dev/null

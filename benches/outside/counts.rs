@@ -21,7 +21,7 @@ pub struct Counts {
     accepted: usize,
     /// For each verified claim, its time beside that of the goals alone.
     ratios: Vec<f64>,
-    /// What the table has to name.
+    /// The attempts that the table names.
     pub exceptions: Vec<String>,
 }
 

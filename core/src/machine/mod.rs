@@ -418,7 +418,7 @@ impl Settlement {
     }
 }
 
-/// What a task whose scope was checked has changed outside of it.
+/// The files that a task whose scope was checked has changed outside of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScopeFinding {
     /// The text of the task when the run began.

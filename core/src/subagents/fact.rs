@@ -1,4 +1,4 @@
-//! What an agent reports of a subagent.
+//! Reports of an agent about a subagent.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! What becomes of a question of an agent without the user: when its time is up, and when the answer comes too late.
+//! Questions of an agent without their user: when the time is up, and when the answer comes too late.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use super::permission::{answers_in_words, asked_in_words, decider_in_words};
 pub fn unanswered_in_words(view: &RunView, ask: &Ask) -> &'static str {
     let is_in_words = !ask.request.questions.is_empty();
     match view.settings.waiting.unanswered {
-        // Nobody is denied what they want to know.
+        // A question is not denied: its agent goes on without an answer.
         Unanswered::Deny | Unanswered::Allow if is_in_words => "the agent decides alone",
         Unanswered::Deny => "it is denied",
         Unanswered::Allow => "it is allowed",
