@@ -371,3 +371,18 @@ fn what_vt100_knows_reaches_it_as_it_was_written() {
         );
     }
 }
+
+#[test]
+fn the_smallest_screens_take_all_output() {
+    let mut dice = Dice::new(0x0001_c011);
+    for _ in 0..rounds(200) {
+        for (cols, rows) in [(2, 2), (2, 3), (3, 2)] {
+            let mut screen = Screen::new(Size { cols, rows }, Scrollback::NONE);
+            screen.process("\x1b[?7l\x1b[4h日本\x1b[2P\x1b[2@".as_bytes());
+            for _ in 0..10 {
+                screen.process(&output(&mut dice));
+            }
+            assert!(screen.vt().cursor_position().1 <= cols);
+        }
+    }
+}
