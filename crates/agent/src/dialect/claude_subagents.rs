@@ -23,7 +23,7 @@ const USAGE_EVERY_MS: u64 = 10_000;
 pub(super) struct ClaudeSubagents {
     /// By the name of the task.
     known: HashMap<String, FollowedSubagent>,
-    /// The subagents that run in the background.
+    /// Those that run in the background.
     background: BTreeSet<String>,
     /// How many of them have ended without a turn about it.
     unheard: u32,
