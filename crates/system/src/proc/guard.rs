@@ -242,8 +242,9 @@ impl ChildGuard {
             };
             is_stopped |= matches!(event, Some(LadderEvent::Asked(_) | LadderEvent::RalphGone));
             if let Some(action) = event.and_then(|event| self.ending.take(event, Instant::now())) {
-                // Before, they may be about to end by the signal that the program got as well.
-                if is_stopped && self.exit.is_some() && action == LadderStep::Kill {
+                // Before, they may be about to end by the signal that the program got as well. A second kill finds what the first
+                // one has killed.
+                if is_stopped && self.exit.is_some() && action == LadderStep::Kill && left_running.is_empty() {
                     left_running = self.left_alive();
                 }
                 self.act(action);
