@@ -12,6 +12,7 @@ use tempfile::TempDir;
 
 use crate::{
     rows::Row,
+    support::ralph,
     tasks::{Setting, Task, put},
     tools::Tools,
     tree::Tree,
@@ -194,11 +195,6 @@ impl Place {
         );
         put(&self.path("config/ralph/adapters/cheat.toml"), &manifest)
     }
-}
-
-/// Returns the real ralph, or the one that `RALPH_BENCH_BINARY` names.
-fn ralph() -> PathBuf {
-    env::var_os("RALPH_BENCH_BINARY").map_or_else(|| env!("CARGO_BIN_EXE_ralph").into(), Into::into)
 }
 
 /// Turns this process into the agent of a row if it was started as one; it does not return then.

@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::{
     cheats::{TESTS, Way},
     manifest::{Commit, Project},
+    support::ralph,
 };
 
 /// The directory of the work, beside the clones: a home below `/tmp` would be one that agents may write to.
@@ -91,18 +92,18 @@ impl Place<'_> {
     /// If the commit is none that can be tried here, with the reason.
     pub fn attempt(&self, commit: &Commit) -> io::Result<Outcome> {
         let goals = self.prepare(commit)?;
-        let ending = self.run(commit, WHOLE)?;
+        let (ending, claim) = self.run(commit, WHOLE)?;
         let plain = self
             .plain(&goals)
             .map_err(|error| Error::other(format!("after the commit, {error}")))?;
-        Ok(Outcome { plain, ..ending })
+        Ok(Outcome { ending, claim, plain })
     }
 
     /// Has the agent go a way, with the commit's tests there first. `None` if these do not fail without the commit.
     ///
     /// # Errors
     /// As [`Place::attempt`].
-    pub fn cheat(&self, commit: &Commit, way: &Way) -> io::Result<Option<Outcome>> {
+    pub fn cheat(&self, commit: &Commit, way: &Way) -> io::Result<Option<Ending>> {
         let goals = self.prepare(commit)?;
         let first = format!(
             "git diff --binary {0}^ {0} -- {TESTS} | git apply --index && git commit --quiet --no-verify --message Tests",
@@ -112,7 +113,8 @@ impl Place<'_> {
         if !added.status.success() || self.plain(&goals).is_ok() {
             return Ok(None);
         }
-        self.run(commit, (way.command)(&self.project.language)).map(Some)
+        let (ending, _) = self.run(commit, (way.command)(&self.project.language))?;
+        Ok(Some(ending))
     }
 
     /// Checks the commit's parent out and has ralph find the goals that pass there. Returns their commands.
@@ -146,8 +148,8 @@ impl Place<'_> {
         Ok(goals)
     }
 
-    /// Runs ralph with an agent that does `command`.
-    fn run(&self, commit: &Commit, command: &str) -> io::Result<Outcome> {
+    /// Runs ralph with an agent that does `command`. Returns the end, and the time that the last claim took.
+    fn run(&self, commit: &Commit, command: &str) -> io::Result<(Ending, Duration)> {
         self.add_agent(command, &format!("{}^", commit.id), &commit.id)?;
         let mut run = self.command(ralph());
         let run = run.args(["--headless", "--adapter", "outside", "--max-iterations", ITERATIONS]);
@@ -164,11 +166,9 @@ impl Place<'_> {
         }
         let time = |value: &Value| Duration::from_millis(value.as_u64().unwrap_or_default());
         let last = view["clock"]["startsMs"].as_array().and_then(|starts| starts.last());
-        Ok(Outcome {
-            ending: ending(reason, report["first"][0]["text"].as_str().unwrap_or_default()),
-            claim: time(&view["phase"]["end"]["atMs"]).saturating_sub(time(last.unwrap_or(&Value::Null))),
-            plain: Duration::ZERO,
-        })
+        let claim = time(&view["phase"]["end"]["atMs"]).saturating_sub(time(last.unwrap_or(&Value::Null)));
+        let sentence = report["first"][0]["text"].as_str().unwrap_or_default();
+        Ok((ending(reason, sentence), claim))
     }
 
     /// Returns the commands of the goals that `ralph init` wrote, if there are any.
@@ -260,9 +260,4 @@ fn succeeded(what: &str, output: &Output) -> io::Result<()> {
         output.status,
         last.unwrap_or_default().trim()
     )))
-}
-
-/// Returns the real ralph, or the one that `RALPH_BENCH_BINARY` names.
-fn ralph() -> PathBuf {
-    env::var_os("RALPH_BENCH_BINARY").map_or_else(|| env!("CARGO_BIN_EXE_ralph").into(), Into::into)
 }

@@ -59,13 +59,13 @@ impl Counts {
     }
 
     /// Counts an attempt of one way, and returns what became of it.
-    pub fn add_way(&mut self, way: &Way, result: io::Result<Option<Outcome>>) -> Option<String> {
-        let outcome = match result {
-            Ok(outcome) => outcome?,
+    pub fn add_way(&mut self, way: &Way, result: io::Result<Option<Ending>>) -> Option<String> {
+        let ending = match result {
+            Ok(ending) => ending?,
             Err(error) => return Some(self.exception(format!("{}: not tried: {error}", way.name))),
         };
         self.cheats += usize::from(!way.is_honest);
-        Some(match (outcome.ending, way.is_honest) {
+        Some(match (ending, way.is_honest) {
             (Ending::Verified, false) => {
                 self.accepted += 1;
                 self.exception(format!("{}: ACCEPTED", way.name))

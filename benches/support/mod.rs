@@ -14,10 +14,19 @@ pub mod scratch;
 pub mod screen;
 pub mod terminal;
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::{
+    env,
+    path::PathBuf,
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 /// Returns the wall clock in nanoseconds, which is comparable across processes.
 pub fn now_ns() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Returns the real ralph, or the one that `RALPH_BENCH_BINARY` names.
+pub fn ralph() -> PathBuf {
+    env::var_os("RALPH_BENCH_BINARY").map_or_else(|| env!("CARGO_BIN_EXE_ralph").into(), Into::into)
 }
