@@ -106,8 +106,9 @@ function isAboutTests(ask) {
   return ask.kind === "tests";
 }
 
-function isAboutScope(ask) {
-  return ask.kind === "scope";
+// Whether it asks to accept what the agent did, for which no agent waits.
+function isDecision(ask) {
+  return isAboutTests(ask) || ask.kind === "scope";
 }
 
 function hasQuestions(ask) {
@@ -116,7 +117,7 @@ function hasQuestions(ask) {
 
 // Whether a yes or a no answers it.
 function isPermission(ask) {
-  return !ask.isLate || isAboutTests(ask) || isAboutScope(ask);
+  return !ask.isLate || isDecision(ask);
 }
 
 // Which tool it was about is in the heading, unless it is late.
@@ -127,14 +128,14 @@ function titleOf(ask) {
 
 function heading(ask) {
   if (isAboutTests(ask)) return "The agent changed tests: accept the changes?";
-  if (isAboutScope(ask)) return "A task changed files outside of its scope";
+  if (isDecision(ask)) return "A task changed files outside of its scope";
   return hasQuestions(ask) || !isPermission(ask) ? "The agent has a question" : `The agent wants to use ${ask.request.tool}`;
 }
 
 // What becomes of an answer that is late.
 function wheretoInWords(run, ask) {
   if (isAboutTests(ask)) return "Until you accept them, the original tests count. A no goes to the agent.";
-  if (isAboutScope(ask)) return "Until you accept the changes or the agent puts them back, the tick does not count. A no goes to the agent.";
+  if (isDecision(ask)) return "Until you accept the changes or the agent puts them back, the tick does not count. A no goes to the agent.";
   if (run.connection !== "over") return "It no longer waits: your answer goes into its next prompt.";
   if (!run.isSettled()) return "The run is over.";
   if (run.takesAnswers()) return "The run is over. `ralph continue` in its project delivers your answer.";
@@ -176,7 +177,7 @@ function permissionForm(run, ask, answer) {
   const always = (scope, label) => run.act(label, { class: "always" }, () => answer({ type: "allow", remember: { scope, rules: [] } }));
   return h("div", {},
     h("div", { class: "answers" },
-      run.act(isAboutTests(ask) || isAboutScope(ask) ? "Accept them" : "Allow once", { class: "primary", ...answers(run) }, () => answer({ type: "allow", remember: null })),
+      run.act(isDecision(ask) ? "Accept them" : "Allow once", { class: "primary", ...answers(run) }, () => answer({ type: "allow", remember: null })),
       h("button", { type: "button", class: "danger", "data-acts": "answers", onclick: () => {
         denial.hidden = false;
         why.focus();
