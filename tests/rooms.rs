@@ -1,5 +1,7 @@
 //! The room: goals run in a copy of the project that no agent has been in, at the project's own path.
 
+use std::cell::Cell;
+
 use ralph_core::event::{Event, GateEvent, Proof, RunEvent, StopReason};
 
 use crate::harness::{SOON, Sandbox, Script, agents::needs, events, running::Finished, wait_until};
@@ -207,11 +209,51 @@ fn a_goal_that_an_iteration_breaks_is_known_while_the_next_one_works() {
     assert_eq!(proof(&finished), Some(Proof::Tests), "{finished:?}");
     let prompt = sandbox.read_home("prompt").expect("a fourth iteration");
     assert!(
-        prompt.contains("A goal that passed before fails since iteration 2: goal `tests`"),
+        prompt.contains("A goal that passed before is broken since iteration 2: goal `tests`"),
         "{prompt}"
     );
     let status = sandbox.ralph(["status"]).run(SOON).stdout;
     assert!(!status.contains("broken since"), "{status}");
+}
+
+/// Iterations that end while goals run are skipped, until one of them may have broken a goal.
+#[test]
+fn the_iteration_that_broke_a_goal_is_found_among_those_that_were_skipped() {
+    needs!("node");
+    let sandbox = project(
+        "echo $n > notes; case $n in 2) echo 'exports.add = (a, b) => a - b' > add.js;; \
+         6) until test -e $HOME/known; do sleep 0.02; done; over 'RALPH BLOCKED: What now?'; exit;; esac; over ok; exit",
+    );
+    sandbox.write("add.js", "exports.add = (a, b) => a + b\n");
+    sandbox.write(
+        "test/slow.test.js",
+        "require('node:test').test('slow', (_, done) => setTimeout(done, 300))\n",
+    );
+    sandbox.git(["add", "--all"]);
+    sandbox.git(["commit", "--quiet", "--message", "Passing tests"]);
+    let running = sandbox.looping(["--goal", "tests=node --test"]).start();
+    let (passed_with, broken_by) = (Cell::new(0), Cell::new(u32::MAX));
+    running.wait_for_record(SOON, |event| {
+        let judged = match event {
+            Event::Gate(GateEvent::IterationChecked { iteration, results, .. }) => {
+                Some((*iteration, results[0].passed))
+            }
+            Event::Gate(GateEvent::BreakSought { iteration, passed, .. }) => Some((*iteration, *passed)),
+            _ => None,
+        };
+        match judged {
+            Some((iteration, true)) => passed_with.set(passed_with.get().max(iteration)),
+            Some((iteration, false)) => broken_by.set(broken_by.get().min(iteration)),
+            None => {}
+        }
+        passed_with.get() + 1 == broken_by.get()
+    });
+    let status = sandbox.ralph(["status"]).run(SOON).stdout;
+    assert!(status.contains("broken since iteration 2"), "{status}");
+    std::fs::write(sandbox.home().join("known"), "").expect("a file");
+    assert_eq!(running.wait(SOON).code(), Some(8));
+    let report = sandbox.ralph(["report", "--short"]).run(SOON).stdout;
+    assert!(report.contains("tests: broken since iteration 2"), "{report}");
 }
 
 #[test]

@@ -304,7 +304,7 @@ fn goal_state_in_words(goal: &GoalStatus) -> String {
         GoalState::Unknown => format!("{}: not checked yet", goal.name),
         GoalState::Running => format!("{}: is being checked", goal.name),
         GoalState::Checked { result } => {
-            let since = goal.broken_by.map(|by| format!(", {}", broken_in_words(by)));
+            let since = goal.suspects().map(|by| format!(", {}", broken_in_words(by)));
             goal_in_words(result) + &since.unwrap_or_default()
         }
     }

@@ -66,9 +66,18 @@ pub enum GoalSince {
     Unknown,
     /// It has not passed in this run.
     Always,
-    Iteration {
-        number: u32,
+    Broken {
+        by: Suspects,
     },
+}
+
+/// The iterations of which one broke a goal: one alone, if it is known which.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+pub struct Suspects {
+    pub first: u32,
+    /// With its files the goal is known to fail.
+    pub last: u32,
 }
 
 impl GoalSince {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{ConfirmedBy, GoalResult, GuardedChange, List, Trial, TriedMutant};
+use super::{ConfirmedBy, GoalResult, GuardedChange, List, Text, Trial, TriedMutant};
 use crate::json::ReadJson;
 
 /// The goals, and whether the tests behind them are intact.
@@ -60,5 +60,11 @@ pub enum GateEvent {
         news: Vec<String>,
         /// Whether the agent is told at once; otherwise the next prompt lists what fails.
         live: bool,
+    },
+    /// A goal that is broken was run on the files of an iteration before the break, to find which one broke it.
+    BreakSought {
+        iteration: u32,
+        goal: Text,
+        passed: bool,
     },
 }

@@ -40,6 +40,9 @@ pub enum Hint {
     /// Look at the output of the goal, which fails the same way each time.
     SeeGoal {
         goal: Text,
+        /// The iteration that broke it, if it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        broken_by: Option<u32>,
     },
     /// Answer the question to continue the run.
     Answer,

@@ -70,7 +70,7 @@ pub use background::{
     BACKGROUND_COMMAND_CAP_BYTES, BackgroundCommand, BackgroundEnd, BackgroundEvent, BackgroundLimits,
     BackgroundProgress, BackgroundRefusal, BackgroundResult, Requester,
 };
-pub use breaker::{BreakerCause, BreakerState, GoalSince};
+pub use breaker::{BreakerCause, BreakerState, GoalSince, Suspects};
 pub use call::AgentCall;
 pub use ceiling::{Ceiling, ExceededCeiling, LowDisk, ProcessUse};
 pub use claim::{AgentStatus, Claim, ClaimEvent, ConfidencePart, Denial, Evidence, Missing};

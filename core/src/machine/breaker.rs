@@ -137,8 +137,8 @@ pub(super) fn judge(
 
 fn goal_since(state: &LoopState, name: &str) -> GoalSince {
     let goal = state.view.goals.iter().find(|goal| goal.name == name);
-    match goal.map(|goal| (goal.broken_by, goal.passed_with)) {
-        Some((Some(number), _)) => GoalSince::Iteration { number },
+    match goal.map(|goal| (goal.suspects(), goal.passed_with)) {
+        Some((Some(by), _)) => GoalSince::Broken { by },
         Some((None, None)) => GoalSince::Always,
         Some((None, Some(_))) | None => GoalSince::Unknown,
     }

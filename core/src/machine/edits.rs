@@ -57,7 +57,30 @@ pub(super) fn iteration_checked(decision: &mut StepDecision, iteration: u32, res
         let at_start = view.iterations.at_start.goal(&result.name);
         result.passed || status.is_some_and(|status| status.is_broken_by(result, at_start))
     };
-    let results: Vec<GoalResult> = results.iter().filter(is_telling).map(shortened).collect();
+    let is_before_break = |result: &&GoalResult| {
+        let status = view.goals.iter().find(|goal| goal.name == result.name);
+        status.is_some_and(|status| status.is_before_break(iteration))
+    };
+    let sought: Vec<Event> = results
+        .iter()
+        .filter(is_before_break)
+        .map(|result| {
+            Event::Gate(GateEvent::BreakSought {
+                iteration,
+                goal: result.name.clone().into(),
+                passed: result.passed,
+            })
+        })
+        .collect();
+    let results: Vec<GoalResult> = results
+        .iter()
+        .filter(|result| !is_before_break(result) && is_telling(result))
+        .map(shortened)
+        .collect();
+    for event in sought {
+        decision.push(event);
+    }
+    let view = &decision.state.view;
     if results.is_empty() {
         return;
     }
@@ -98,7 +121,7 @@ fn shortened(result: &GoalResult) -> GoalResult {
 mod tests {
     use super::*;
     use crate::{
-        event::{Goal, Missing, Role, Settings},
+        event::{Goal, Missing, Role, Settings, Suspects},
         machine::{
             Effect, Feedback, Input, Preparation,
             gate_tests::goal,
@@ -237,7 +260,7 @@ mod tests {
             );
             assert_eq!(look_at(&mut run, 1, failed()), Some((vec![], false)), "that is no news");
             let broken = Feedback::Broken {
-                by: 1,
+                by: Suspects { first: 1, last: 1 },
                 failed: Missing::GoalFailed {
                     goal: "tests".into(),
                     why: None,

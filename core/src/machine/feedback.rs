@@ -3,6 +3,7 @@
 use crate::{
     event::{
         BreakerCause, BreakerState, CancelReason, Findings, LimitKind, Missing, Problem, ProblemClass, ProblemKind,
+        Suspects,
     },
     limits::LimitScope,
     run::Breaker,
@@ -64,9 +65,9 @@ pub enum Feedback {
     FailedAfterEdits {
         failed: Vec<Missing>,
     },
-    /// A goal that passed before the iteration `by` and has failed since.
+    /// A goal that passed before the iterations `by` and has failed since.
     Broken {
-        by: u32,
+        by: Suspects,
         failed: Missing,
     },
     /// Comments of the user that are open.

@@ -2,8 +2,8 @@
 
 use crate::{
     event::{
-        Breakdown, BreakerCause, Changes, Finding, Hint, ProblemClass, ProblemKind, Proof, RestoreMoment, StopReason,
-        Text, clip,
+        Breakdown, BreakerCause, Changes, Finding, GoalSince, Hint, ProblemClass, ProblemKind, Proof, RestoreMoment,
+        StopReason, Text, clip,
     },
     run::MessageState,
 };
@@ -82,8 +82,15 @@ fn for_reason(state: &LoopState, reason: &StopReason) -> Vec<Hint> {
         },
         StopReason::Superseded => Vec::new(),
         StopReason::BreakerOpen {
-            why: BreakerCause::SameGoalFailure { goal, .. },
-        } => vec![Hint::SeeGoal { goal: goal.clone() }, Hint::StartAgain],
+            why: BreakerCause::SameGoalFailure { goal, since, .. },
+        } => {
+            let broken_by = match since {
+                GoalSince::Broken { by } if by.first == by.last => Some(by.last),
+                _ => None,
+            };
+            let goal = goal.clone();
+            vec![Hint::SeeGoal { goal, broken_by }, Hint::StartAgain]
+        }
         StopReason::BreakerOpen {
             why:
                 BreakerCause::ClaimRefused {

@@ -288,7 +288,8 @@ impl InternalState {
                 | GateEvent::TrialMade { .. }
                 | GateEvent::MutantsTried { .. }
                 | GateEvent::EditsChecked { .. }
-                | GateEvent::IterationChecked { .. },
+                | GateEvent::IterationChecked { .. }
+                | GateEvent::BreakSought { .. },
             )
             | Event::Steering(SteeringEvent::Queued { .. })
             | Event::Time(_)

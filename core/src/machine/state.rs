@@ -82,7 +82,7 @@ impl LoopState {
         let failed = (!failed.is_empty()).then_some(Feedback::FailedAfterEdits { failed });
         let broken = self.view.goals.iter().filter_map(|goal| {
             let failed = self.internal.after_edits.broken(&goal.name)?;
-            goal.broken_by.map(|by| Feedback::Broken { by, failed })
+            goal.suspects().map(|by| Feedback::Broken { by, failed })
         });
         // A refused claim names them.
         let is_named = self

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Assessment, Iteration, Recent, Shared, Work, breaker};
+use super::{Assessment, GoalStatus, Iteration, Recent, Shared, Work, breaker};
 use crate::event::{
     AgentEvent, AgentSignal, CancelReason, ClaimEvent, Event, GateEvent, IterationEvent, Outcome, PlanEvent,
     ReviewEvent, RunEvent, TaskEvent,
@@ -244,6 +244,35 @@ impl Iterations {
     /// The latest iteration with this number: a rate-limited iteration is retried under the same number.
     pub fn numbered(&self, number: u32) -> Option<&Iteration> {
         self.rows.iter().rev().find(|iteration| iteration.number == number)
+    }
+
+    /// The tree that an iteration left, or for 0 the one that the first found; `None` if it is not known.
+    fn tree_after(&self, number: u32) -> Option<&str> {
+        let checkpoint = match number {
+            0 => self.numbered(1)?.before.as_ref(),
+            number => self.numbered(number)?.after.as_ref(),
+        };
+        checkpoint.map(|checkpoint| &*checkpoint.tree)
+    }
+
+    fn have_same_files(&self, one: u32, other: u32) -> bool {
+        self.tree_after(one)
+            .is_some_and(|tree| self.tree_after(other) == Some(tree))
+    }
+
+    /// Widens what is known of a goal to the iterations that left the same files.
+    pub(super) fn widen(&self, goal: &mut GoalStatus) {
+        let are_same = |before: u32| self.have_same_files(before, before + 1);
+        if let Some(passed) = &mut goal.passed_with {
+            while *passed < self.number && are_same(*passed) {
+                *passed += 1;
+            }
+        }
+        if let Some(by) = &mut goal.broken_by {
+            while *by > 1 && are_same(*by - 1) {
+                *by -= 1;
+            }
+        }
     }
 
     fn numbered_mut(&mut self, number: u32) -> Option<&mut Iteration> {

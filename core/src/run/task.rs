@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::json::ReadJson;
 use crate::{
-    event::{GoalResult, LimitKind, Limits, PlanSnapshot, TestCounts, TestNames, Usage},
+    event::{GoalResult, LimitKind, Limits, PlanSnapshot, Suspects, TestCounts, TestNames, Usage},
     limits::{Consumption, LimitScope, TaskConsumption, reached},
 };
 
@@ -98,7 +98,7 @@ pub struct GoalStatus {
     /// The latest iteration with whose files the goal passed; 0 for the start of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passed_with: Option<u32>,
-    /// The first iteration that is known to have broken the goal, which has failed since.
+    /// The first iteration with whose files the goal is known to be broken, which it has been since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub broken_by: Option<u32>,
     /// The tests that failed at the start of the run and have passed since.
@@ -123,7 +123,7 @@ impl GoalStatus {
     /// tests fail that did not fail `at_start`.
     pub(super) fn judged(&mut self, iteration: u32, result: &GoalResult, at_start: Option<&GoalResult>) {
         if result.passed {
-            (self.passed_with, self.broken_by) = (Some(iteration), None);
+            (self.passed_with, self.broken_by) = (self.passed_with.max(Some(iteration)), None);
         } else if self.broken_by.is_none() && self.is_broken_by(result, at_start) {
             self.broken_by = Some(iteration);
         }
@@ -136,6 +136,32 @@ impl GoalStatus {
             .cloned()
             .collect();
         self.mended = mended;
+    }
+
+    /// Records whether the goal passes with the files of an iteration before the break.
+    pub(super) fn sought(&mut self, iteration: u32, passed: bool) {
+        if !self.is_before_break(iteration) {
+            return;
+        }
+        if passed {
+            self.passed_with = Some(iteration);
+        } else {
+            self.broken_by = Some(iteration);
+        }
+    }
+
+    /// Whether an iteration is one of those between the last pass and the break.
+    pub fn is_before_break(&self, iteration: u32) -> bool {
+        let suspects = self.suspects();
+        suspects.is_some_and(|suspects| (suspects.first..suspects.last).contains(&iteration))
+    }
+
+    /// The iterations of which one broke the goal.
+    pub fn suspects(&self) -> Option<Suspects> {
+        self.broken_by.map(|last| Suspects {
+            first: self.passed_with.map_or(1, |passed| passed + 1).min(last),
+            last,
+        })
     }
 
     /// Whether `result` is a failure of what was not failing before.
@@ -244,6 +270,31 @@ mod tests {
             failed_tests: names.iter().map(|name| (*name).into()).collect(),
             ..result
         }
+    }
+
+    #[test]
+    fn what_is_known_of_earlier_iterations_narrows_the_break() {
+        let result = |passed| GoalResult { passed, ..failing(&[]) };
+        let mut status = GoalStatus::unknown("tests");
+        let suspects = |status: &GoalStatus| status.suspects().map(|by| (by.first, by.last));
+        status.judged(1, &result(true), None);
+        assert_eq!(suspects(&status), None);
+        status.judged(7, &result(false), None);
+        status.judged(9, &result(false), None);
+        assert_eq!(suspects(&status), Some((2, 7)));
+        for (iteration, passed, known) in [
+            (4, true, (5, 7)),
+            (3, true, (5, 7)),
+            (6, false, (5, 6)),
+            (7, true, (5, 6)),
+        ] {
+            status.sought(iteration, passed);
+            assert_eq!(suspects(&status), Some(known), "iteration {iteration}");
+        }
+        status.sought(5, true);
+        assert_eq!(suspects(&status), Some((6, 6)));
+        status.judged(10, &result(true), None);
+        assert_eq!(suspects(&status), None);
     }
 
     #[test]

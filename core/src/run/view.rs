@@ -271,6 +271,16 @@ impl RunView {
                     .iter()
                     .for_each(|result| self.set_result(Some(*iteration), result));
             }
+            Event::Gate(GateEvent::BreakSought {
+                iteration,
+                goal,
+                passed,
+            }) => {
+                if let Some(status) = self.goals.iter_mut().find(|status| *status.name == **goal) {
+                    status.sought(*iteration, *passed);
+                    self.iterations.widen(status);
+                }
+            }
             Event::Agent(AgentEvent::Reported { signal, .. }) => self.reported(at_ms, signal),
             // The end of the tool may be among the omitted details.
             Event::Agent(AgentEvent::DetailsOmitted { .. }) => self.tool = None,
@@ -577,6 +587,7 @@ impl RunView {
         let status = self.goals.iter_mut().find(|goal| goal.name == result.name);
         if let Some((status, iteration)) = status.zip(iteration) {
             status.judged(iteration, result, at_start);
+            self.iterations.widen(status);
         }
     }
 

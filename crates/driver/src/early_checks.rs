@@ -1,7 +1,8 @@
 //! Runs the goals on the files that an iteration left, in the room, while the run goes on.
 //!
 //! So a test that breaks is known after an iteration and not after the last one. One look runs at a time, at a low priority,
-//! and the newest files are looked at next. Goals that are run for a claim, or for the agent, end it.
+//! and the newest files are looked at next. When there are none, ralph searches the iterations that were skipped for the one
+//! that broke a goal. Goals that are run for a claim, or for the agent, end a look.
 
 use std::{sync::Arc, time::Duration};
 
@@ -41,15 +42,17 @@ impl Driver {
         if !goes_on || *iteration == 0 || !view.role.is_work() || view.settings.goals_when != GoalsWhen::Background {
             return;
         }
-        let is_seen = self.checks.early.seen.as_ref() == Some(&checkpoint.tree);
-        if is_seen || goals_of_plan(view).is_empty() || took(view) > EARLY || were_run(view, *iteration) {
+        if goals_of_plan(view).is_empty() || took(view) > EARLY {
             return;
         }
-        self.checks.early.seen = Some(checkpoint.tree.clone());
-        self.checks.early.next = Some(IterationFiles {
-            iteration: *iteration,
-            checkpoint,
-        });
+        let is_seen = self.checks.early.seen.as_ref() == Some(&checkpoint.tree);
+        if !is_seen && !were_run(view, *iteration) {
+            self.checks.early.seen = Some(checkpoint.tree.clone());
+            self.checks.early.next = Some(IterationFiles {
+                iteration: *iteration,
+                checkpoint,
+            });
+        }
         self.look_early();
     }
 
@@ -58,10 +61,12 @@ impl Driver {
         if self.checks.early.running.is_some() {
             return;
         }
-        let Some(files) = self.checks.early.next.take() else {
+        let Some(state) = &self.state else {
             return;
         };
-        let state = self.state();
+        let Some(files) = self.checks.early.take_next(&state.view) else {
+            return;
+        };
         let goals = goals_of_plan(&state.view);
         let (tests_from, first) = (RunSoFar::new(state).tests_from, state.internal.baseline.clone());
         let (parallel, jobs, found) = (

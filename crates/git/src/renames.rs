@@ -27,40 +27,82 @@ impl Repository {
         spans: &[(&Checkpoint, &Checkpoint)],
     ) -> Result<Vec<Vec<(String, GuardedChangeKind)>>, GitError> {
         let mut found = vec![Vec::new(); spans.len()];
+        self.each_field(
+            spans,
+            &["--name-status", "--find-renames"],
+            &[],
+            |at, status, fields| {
+                let kind = match status.as_bytes().first() {
+                    None => return,
+                    Some(b'D') => GuardedChangeKind::Deleted,
+                    Some(b'A' | b'R' | b'C') => GuardedChangeKind::Added,
+                    Some(_) => GuardedChangeKind::Changed,
+                };
+                let is_moved = status.starts_with(['R', 'C']);
+                let path = fields.nth(usize::from(is_moved));
+                found[at].extend(path.map(|path| (path, kind)));
+            },
+        )?;
+        Ok(found)
+    }
+
+    /// Counts the lines that each span removes from each of some files, by their paths below the root, where it removes any.
+    ///
+    /// # Errors
+    /// [`GitError::Refused`] when a checkpoint is gone.
+    pub fn removed_in_each(
+        &self,
+        spans: &[(&Checkpoint, &Checkpoint)],
+        paths: &[String],
+    ) -> Result<Vec<Vec<(String, u64)>>, GitError> {
+        let mut found = vec![Vec::new(); spans.len()];
+        if !paths.is_empty() {
+            self.each_field(spans, &["--numstat", "--no-renames"], paths, |at, row, _| {
+                let mut columns = row.splitn(3, '\t').skip(1);
+                let removed = columns.next().and_then(|removed| removed.parse().ok());
+                if let (Some(removed @ 1..), Some(path)) = (removed, columns.next()) {
+                    found[at].push((path.to_owned(), removed));
+                }
+            })?;
+        }
+        Ok(found)
+    }
+
+    /// Compares the trees of each span. `take` gets the place of a span and the first field of each of its files.
+    fn each_field(
+        &self,
+        spans: &[(&Checkpoint, &Checkpoint)],
+        options: &[&str],
+        paths: &[String],
+        mut take: impl FnMut(usize, &str, &mut dyn Iterator<Item = String>),
+    ) -> Result<(), GitError> {
         let differ: Vec<usize> = (0..spans.len())
             .filter(|at| spans[*at].0.tree != spans[*at].1.tree)
             .collect();
         let Some(first) = differ.first() else {
-            return Ok(found);
+            return Ok(());
         };
         let head = |at: &usize| format!("{} {}\n", spans[*at].0.tree, spans[*at].1.tree);
         let asked: String = differ.iter().map(head).collect();
         let git = self
             .store_git()
-            .args(["diff-tree", "--stdin", "-r", "-z", "--name-status", "--find-renames"]);
+            .args(["--literal-pathspecs", "diff-tree", "--stdin", "-r", "-z"]);
+        let git = git.args(options).args(["--"]).args(paths);
         let output = git.input(asked.into_bytes()).output_cap(CHANGED_BYTES).run()?;
         let (mut asked, mut at) = (differ.iter(), *first);
-        let mut fields = nul_separated(&output.stdout).map(String::from_utf8_lossy);
+        let mut fields = nul_separated(&output.stdout).map(|field| String::from_utf8_lossy(field).into_owned());
         while let Some(field) = fields.next() {
             // The names of both trees stand on a line of their own before the files of a span.
             let field = match field.split_once('\n') {
-                Some((_, status)) => {
+                Some((_, first_field)) => {
                     at = *asked.next().unwrap_or(first);
-                    status.to_owned()
+                    first_field.to_owned()
                 }
-                None => field.into_owned(),
+                None => field,
             };
-            let kind = match field.as_bytes().first() {
-                None => continue,
-                Some(b'D') => GuardedChangeKind::Deleted,
-                Some(b'A' | b'R' | b'C') => GuardedChangeKind::Added,
-                Some(_) => GuardedChangeKind::Changed,
-            };
-            let is_moved = field.starts_with(['R', 'C']);
-            let path = fields.nth(usize::from(is_moved));
-            found[at].extend(path.map(|path| (path.into_owned(), kind)));
+            take(at, &field, &mut fields);
         }
-        Ok(found)
+        Ok(())
     }
 
     /// Lists the files that were renamed between two checkpoints, with their paths below the root before and after.

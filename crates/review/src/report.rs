@@ -14,7 +14,7 @@ use ralph_state::store::{
 };
 use ralph_system::{os::now_ms, paths::ProjectPaths, proc::Supervisor};
 use ralph_text::{one_line, pretty_json};
-use ralph_ui::report::{self, ChangedFile, ChangedFiles, CommitLine, FileRole, OutputStyle, RunReport};
+use ralph_ui::report::{self, ChangedFile, ChangedFiles, CommitLine, FileRole, OutputStyle, RemovedLines, RunReport};
 
 use super::date_time;
 
@@ -98,12 +98,34 @@ pub fn changed_files(paths: &ProjectPaths, view: &RunView, supervisor: &Supervis
             change,
             role,
             iteration: *iteration,
+            removed: Vec::new(),
         })
     });
-    Some(ChangedFiles {
-        files: files.collect(),
-        idle,
-    })
+    let mut files: Vec<ChangedFile> = files.collect();
+    let in_repository = |path: &str| project.join(path).to_string_lossy().into_owned();
+    let is_changed_test =
+        |file: &&mut ChangedFile| file.role == FileRole::Test && file.change == GuardedChangeKind::Changed;
+    let tests: Vec<String> = files
+        .iter_mut()
+        .filter(is_changed_test)
+        .map(|file| in_repository(&file.path))
+        .collect();
+    let lost = repository.removed_in_each(&spans[1..], &tests).unwrap_or_default();
+    for file in files.iter_mut().filter(is_changed_test) {
+        let path = in_repository(&file.path);
+        let lost = ends
+            .iter()
+            .zip(&lost)
+            .flat_map(|((number, ..), lost)| lost.iter().map(|lost| (*number, lost)));
+        let of_file = lost.filter(|(_, (lost, _))| *lost == path);
+        file.removed = of_file
+            .map(|(iteration, (_, lines))| RemovedLines {
+                iteration,
+                lines: *lines,
+            })
+            .collect();
+    }
+    Some(ChangedFiles { files, idle })
 }
 
 /// The report of a run from its records alone, without commit ids and subjects, which only git has.

@@ -1,6 +1,8 @@
 //! Claims and goals in words.
 
-use ralph_core::event::{AgentStatus, Claim, ConfidencePart, Evidence, Flaky, GoalFailure, GoalResult, Missing, Text};
+use ralph_core::event::{
+    AgentStatus, Claim, ConfidencePart, Evidence, Flaky, GoalFailure, GoalResult, Missing, Suspects, Text,
+};
 
 use super::{
     counted, exceeded_in_words, exit_in_words, guarded_changes_in_words, mutant_in_words, short_duration,
@@ -150,8 +152,11 @@ pub(super) fn files_in_words(files: &[Text], more: u64) -> String {
 }
 
 /// Since when a goal fails that passed before.
-pub fn broken_in_words(by: u32) -> String {
-    format!("broken since iteration {by}")
+pub fn broken_in_words(by: Suspects) -> String {
+    match by.first == by.last {
+        true => format!("broken since iteration {}", by.last),
+        false => format!("broken by one of the iterations {}–{}", by.first, by.last),
+    }
 }
 
 /// The result of a goal: `tests passed in 26s`, `coverage failed in 3.0s: 71 is below 80`.

@@ -61,7 +61,7 @@ pub fn stop_in_words(reason: &StopReason) -> String {
                 let since = match since {
                     GoalSince::Unknown => String::new(),
                     GoalSince::Always => ": it has never passed".to_owned(),
-                    GoalSince::Iteration { number } => format!(", {}", broken_in_words(*number)),
+                    GoalSince::Broken { by } => format!(", {}", broken_in_words(*by)),
                 };
                 let why = why.unwrap_or_default();
                 format!("stopped: goal `{goal}` still fails{why}, {times}{since}")

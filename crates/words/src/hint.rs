@@ -85,7 +85,11 @@ pub fn hint_in_words(hint: &Hint) -> String {
             "by its own word the agent wrote {file}, which git ignores: with `\"checkpoint\": {{\"include\": \
              [\"{file}\"]}}` in `.ralph/config.json` ralph sees it"
         ),
-        Hint::SeeGoal { goal } => {
+        Hint::SeeGoal {
+            goal,
+            broken_by: Some(by),
+        } => format!("`ralph diff {by}` shows what broke `{goal}`, and `ralph goals check` what it prints now"),
+        Hint::SeeGoal { goal, broken_by: None } => {
             format!("run `ralph goals check` to see what `{goal}` prints, then fix the cause or the goal")
         }
         Hint::Answer => {

@@ -377,6 +377,20 @@ fn gate_line(event: &GateEvent) -> Option<EventLine> {
             };
             line(tone, mutants_in_words(mutants))
         }
+        GateEvent::BreakSought {
+            iteration,
+            goal,
+            passed,
+        } => {
+            let (tone, word) = match passed {
+                true => (Tone::Note, "passes"),
+                false => (Tone::Bad, "fails"),
+            };
+            line(
+                tone,
+                format!("goal {goal} {word} with the files of iteration {iteration}"),
+            )
+        }
         GateEvent::EditsChecked {
             results, news, live, ..
         } => edits_checked("after edits", results, news, *live),

@@ -6,6 +6,7 @@ use ralph_core::{
 };
 
 use super::{
+    broken_in_words,
     comment::how_to_answer,
     counted, findings_in_words, goal_failure_in_words, guarded_changes_in_words, limit_word, missing_in_words,
     sealed_goal_failed,
@@ -86,8 +87,8 @@ pub fn feedback(feedback: &Feedback, goals: &[Goal]) -> String {
             format!("After the last edits of that session: {}", failed.join("; "))
         }
         Feedback::Broken { by, failed } => format!(
-            "A goal that passed before fails since iteration {by}: {}. Mend it before anything else, or say why it has to \
-             fail for now",
+            "A goal that passed before is {}: {}. Mend it before anything else, or say why it has to fail for now",
+            broken_in_words(*by),
             missing(failed, goals)
         ),
         Feedback::CommentsOpen { open } => {

@@ -30,6 +30,13 @@ fn a_renamed_file_is_known_by_both_names_and_read_as_it_was() {
     assert_eq!(named(0), [""; 0]);
     assert_eq!(named(1), ["Changed kept", "Added src/numbers"]);
     assert_eq!(named(2), ["Changed kept", "Added lines"]);
+    let files = ["kept".to_owned(), "lines".to_owned()];
+    let removed = repository.removed_in_each(&spans, &files).unwrap();
+    assert_eq!(removed[1], [("kept".to_owned(), 1), ("lines".to_owned(), 3)]);
+    assert_eq!(
+        (&removed[0][..], &removed[2][..]),
+        (&[][..], &[("kept".to_owned(), 1)][..])
+    );
     let text = |at, file: &str| repository.text_at(at, Path::new(file)).unwrap();
     assert_eq!(text(Some(&before), "lines").as_deref(), Some("1\n2\n3\n"));
     assert_eq!(text(Some(&now), "lines"), None);

@@ -94,6 +94,16 @@ pub struct ChangedFile {
     pub role: FileRole,
     /// The last iteration that changed it.
     pub iteration: u32,
+    /// The lines that iterations removed from an older test.
+    pub removed: Vec<RemovedLines>,
+}
+
+/// The lines that an iteration removed from a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+pub struct RemovedLines {
+    pub iteration: u32,
+    pub lines: u64,
 }
 
 /// What a changed file is for.
@@ -147,7 +157,7 @@ fn lines(report: &RunReport, ticked: fn(&Iteration) -> String) -> Vec<FirstLine>
 
 /// The verdict, and since when each failing goal fails.
 fn verdict(report: &RunReport) -> String {
-    let since = |goal: &GoalStatus| match (&goal.state, goal.broken_by, goal.passed_with) {
+    let since = |goal: &GoalStatus| match (&goal.state, goal.suspects(), goal.passed_with) {
         (_, Some(by), _) => Some(format!("{}: {}", goal.name, broken_in_words(by))),
         (GoalState::Checked { result }, None, None) if !result.passed => {
             Some(format!("{} has never passed", goal.name))
@@ -187,7 +197,7 @@ fn review(report: &RunReport, ticked: fn(&Iteration) -> String) -> Vec<String> {
             .map(|file| match file.change {
                 GuardedChangeKind::Deleted => format!("{} (deleted, iteration {})", file.path, file.iteration),
                 GuardedChangeKind::Added => format!("{} (new, iteration {})", file.path, file.iteration),
-                GuardedChangeKind::Changed => format!("{} (iteration {})", file.path, file.iteration),
+                GuardedChangeKind::Changed => format!("{} ({})", file.path, changed_in_words(file)),
             })
             .collect();
         (!named.is_empty()).then(|| listed(&named))
@@ -216,6 +226,19 @@ fn review(report: &RunReport, ticked: fn(&Iteration) -> String) -> Vec<String> {
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// Where a file was changed: for a test, which iterations removed lines of it.
+fn changed_in_words(file: &ChangedFile) -> String {
+    let removed = file.removed.iter();
+    let removed: Vec<String> = removed
+        .map(|removed| format!("−{} in iteration {}", removed.lines, removed.iteration))
+        .collect();
+    match (file.role, removed.is_empty()) {
+        (FileRole::Test, true) => format!("only added to, iteration {}", file.iteration),
+        (_, true) => format!("iteration {}", file.iteration),
+        (_, false) => listed(&removed),
+    }
 }
 
 /// Lines of the work that no test notices, by the latest deliberate bugs.
@@ -360,7 +383,12 @@ fn cost(report: &RunReport) -> Option<String> {
     let total = usage.cost_usd.unwrap_or_default();
     let done = report.totals.tasks_done;
     let each = (done > 1).then(|| format!(", ${:.2} a task", total / f64::from(done)));
-    let each = each.unwrap_or_default();
+    let idle = report.iterations().filter(|row| row.progress == Some(false));
+    let (rows, idle) = idle.fold((0_u64, 0.0), |(rows, sum), row| {
+        (rows + 1, sum + row.usage.cost_usd.unwrap_or_default())
+    });
+    let idle = (idle > 0.0).then(|| format!(", ${idle:.2} of it in {} without progress", counted(rows, "iteration")));
+    let each = each.unwrap_or_default() + &idle.unwrap_or_default();
     Some(match unknown {
         0 => format!("{known}{each}"),
         _ => format!(

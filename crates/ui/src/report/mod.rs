@@ -23,7 +23,7 @@ use ralph_core::{
 };
 use serde::Serialize;
 
-pub use first::{ChangedFile, ChangedFiles, FileRole, FirstLine, FirstSubject};
+pub use first::{ChangedFile, ChangedFiles, FileRole, FirstLine, FirstSubject, RemovedLines};
 pub use head::write_head;
 pub use markdown::{escaped, markdown};
 pub use page::{IterationFold, LineMark, PageLine, PageTone, goals_page, messages_page, page, subagents_page};

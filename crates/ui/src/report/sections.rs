@@ -244,7 +244,7 @@ fn goals(report: &RunReport) -> Vec<SectionItem> {
                     0 => "at the start".to_owned(),
                     number => format!("after iteration {number}"),
                 };
-                let since = goal.broken_by.map(|by| format!(", {}", broken_in_words(by)));
+                let since = goal.suspects().map(|by| format!(", {}", broken_in_words(by)));
                 let text = format!("{}, {when}{}", goal_in_words(result), since.unwrap_or_default());
                 SectionItem {
                     passed: Some(result.passed),

@@ -447,6 +447,7 @@ fn what_to_read_first_is_ordered_by_risk_and_says_since_when() {
         change,
         role,
         iteration,
+        removed: Vec::new(),
     };
     let noticed = |notice: Notice| Event::Noticed { notice };
     let settled = |iteration, added| {
@@ -520,7 +521,11 @@ fn what_to_read_first_is_ordered_by_risk_and_says_since_when() {
     let report = report(events).with_files(Some(ChangedFiles {
         files: vec![
             changed("LICENSE", GuardedChangeKind::Deleted, FileRole::Tools, 4),
-            changed("test_a.py", GuardedChangeKind::Changed, FileRole::Test, 3),
+            ChangedFile {
+                removed: vec![RemovedLines { iteration: 2, lines: 4 }],
+                ..changed("test_a.py", GuardedChangeKind::Changed, FileRole::Test, 3)
+            },
+            changed("test_c.py", GuardedChangeKind::Changed, FileRole::Test, 2),
             changed("test_b.py", GuardedChangeKind::Added, FileRole::Test, 3),
             changed(".github/ci.yml", GuardedChangeKind::Changed, FileRole::Tools, 1),
             changed("a.py", GuardedChangeKind::Changed, FileRole::Work, 1),
@@ -530,9 +535,9 @@ fn what_to_read_first_is_ordered_by_risk_and_says_since_when() {
     let mut out = Vec::new();
     write_first(&report, OutputStyle::PLAIN, &mut out).unwrap();
     insta::assert_snapshot!(String::from_utf8(out).unwrap(), @r#"
-STOPPED: time limit reached · 5 of 6 tasks · $10.50 · 1m00s · tests: broken since iteration 5
+STOPPED: time limit reached · 5 of 6 tasks · $10.50 · 1m00s · tests: broken by one of the iterations 1–5
   review first  deleted: LICENSE (iteration 4)
-                tests: test_a.py (iteration 3)
+                tests: test_a.py (−4 in iteration 2), test_c.py (only added to, iteration 2)
                 configuration, CI, hooks, instructions, data: .github/ci.yml (iteration 1), .git/hooks/pre-commit, .envrc
                 ticked without a change: "Task" (iteration 5)
                 far more than the others: iteration 4 (+900 −0), iteration 2 ($9.00)

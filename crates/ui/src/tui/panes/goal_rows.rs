@@ -31,7 +31,7 @@ pub(super) fn draw(model: &Model, part: Rect, pen: &mut Pen<'_>) {
                 (verdict(result, &model.run) + &of.unwrap_or_default(), TextRole::Dim)
             }
             GoalState::Checked { result } => {
-                let since = goal.broken_by.map(|by| format!(" · {}", broken_in_words(by)));
+                let since = goal.suspects().map(|by| format!(" · {}", broken_in_words(by)));
                 (failure(result) + &since.unwrap_or_default(), TextRole::Bad)
             }
         };

@@ -1,7 +1,7 @@
 //! The iterations, one per row, with their results.
 
 use ralph_core::{
-    event::{Changes, Outcome},
+    event::{Changes, Outcome, Suspects},
     run::{GoalStatus, Iteration},
 };
 use ralph_text::one_line;
@@ -268,8 +268,11 @@ impl IterationVerdict {
 
 /// Returns the names of the failing goals that an iteration broke.
 fn broken<'g>(iteration: &Iteration, goals: &'g [GoalStatus]) -> impl Iterator<Item = &'g str> {
-    let number = Some(iteration.number);
-    let broken = goals.iter().filter(move |goal| goal.broken_by == number);
+    let alone = Some(Suspects {
+        first: iteration.number,
+        last: iteration.number,
+    });
+    let broken = goals.iter().filter(move |goal| goal.suspects() == alone);
     broken.map(|goal| &*goal.name)
 }
 
@@ -359,6 +362,7 @@ mod tests {
             ..Iteration::default()
         };
         let goal = GoalStatus {
+            passed_with: Some(2),
             broken_by: Some(3),
             ..GoalStatus::unknown("tests")
         };
