@@ -682,6 +682,60 @@ fn builds_with_cargo_and_npm_work_in_either_mode() {
     }
 }
 
+/// A home in which no tool has worked yet, without the network.
+#[test]
+fn tools_fill_their_caches_in_a_new_home() {
+    let sandbox = Sandbox::outside_of_tmp();
+    if !has_landlock(&sandbox) {
+        return;
+    }
+    sandbox.install(&Script::worker());
+    let cargo = Path::new(env!("CARGO"));
+    let tools = cargo.parent().expect("a directory").display();
+    let path = format!("{tools}:{}", env::var("PATH").expect("a path"));
+    let dependency = sandbox.home().join("dependency");
+    fs::create_dir_all(dependency.join("src")).expect("a directory");
+    fs::write(dependency.join("src/lib.rs"), "").expect("a file");
+    fs::write(
+        dependency.join("Cargo.toml"),
+        "[package]\nname = \"dependency\"\nedition = \"2021\"\n[workspace]\n",
+    )
+    .expect("a file");
+    let commit = "git init -q && git add -A && git -c user.name=a -c user.email=a@localhost commit -qm a";
+    let mut made = std::process::Command::new("sh");
+    let made = made.args(["-c", commit]).current_dir(&dependency).status();
+    assert!(made.expect("a shell").success());
+    sandbox.write(
+        "Cargo.toml",
+        &format!(
+            "[package]\nname = \"a\"\nedition = \"2021\"\n[workspace]\n[dependencies]\ndependency = {{ git = \"file://{}\" }}\n",
+            dependency.display()
+        ),
+    );
+    sandbox.write("src/lib.rs", "");
+    sandbox.write("package/package.json", r#"{ "name": "a", "version": "1.0.0" }"#);
+    sandbox.write("go.mod", "module a\n");
+    sandbox.write("a.go", "package main\nfunc main() {}\n");
+    for (program, command) in [
+        ("cargo", "cargo fetch && test -d ~/.cargo/git/db"),
+        (
+            "npm",
+            "npm pack --silent ./package && npm cache add ./a-1.0.0.tgz && test -d ~/.npm/_cacache",
+        ),
+        ("go", "go build -o /dev/null . && test -d \"$(go env GOCACHE)/00\""),
+    ] {
+        if program != "cargo" && !is_on_path(program) {
+            continue;
+        }
+        let done = sandbox
+            .ralph(["--adapter", "script", "sandbox", "run", "--", "sh", "-c", command])
+            .env("PATH", &path)
+            .env("RUSTC", cargo.with_file_name("rustc"))
+            .run(SOON);
+        assert_eq!(done.code(), Some(0), "{command}: {done:?}");
+    }
+}
+
 /// Runs `work` as in a container that forbids Landlock.
 fn without_landlock<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     let calls = [

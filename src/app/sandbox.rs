@@ -216,7 +216,10 @@ impl Confiner {
                 .unwrap_or_default(),
             ..self.wanted.clone()
         };
-        with_environment(|world| FilePolicy::from_input(&wanted, world)).resolved(where_it_leads)
+        with_environment(|world| {
+            FilePolicy::from_input(&wanted, world, |program| is_installed(program, &wanted.project))
+        })
+        .resolved(where_it_leads)
     }
 
     /// The hosts that the agent of `manifest`, or a goal, may connect to in a strict sandbox.
@@ -547,6 +550,14 @@ fn with_environment<T>(work: impl FnOnce(&UserEnvironment<'_>) -> T) -> T {
         home: home.as_deref(),
         variable: &variable,
     })
+}
+
+/// Whether a program is installed for the user, or in `project` as package managers of JavaScript and Python do.
+fn is_installed(program: &str, project: &Path) -> bool {
+    let own = ["", "node_modules/.bin", ".venv/bin", "venv/bin"].map(|below| project.join(below));
+    let path = env::var_os("PATH").unwrap_or_default();
+    let mut directories = env::split_paths(&path).chain(own);
+    directories.any(|directory| directory.join(program).is_file())
 }
 
 /// The real directories of all sealed goals, including disabled ones.

@@ -4,6 +4,7 @@
 //! Everything may be read except hidden places, and nothing may be written except listed ones: an agent has to build,
 //! test and install as its user does, but does not need keys, other agents' sessions or ralph's own records.
 
+mod caches;
 pub mod denials;
 pub mod hosts;
 mod places;
@@ -159,8 +160,8 @@ pub fn root_secrets(other_homes: &[PathBuf], agents: &[String]) -> Vec<ListedPat
 }
 
 impl FilePolicy {
-    /// Builds the lists for the user of `world`.
-    pub fn from_input(wanted: &PolicyInput, world: &UserEnvironment<'_>) -> Self {
+    /// Builds the lists for the user of `world`, for whom some programs are installed.
+    pub fn from_input(wanted: &PolicyInput, world: &UserEnvironment<'_>, is_installed: impl Fn(&str) -> bool) -> Self {
         let expand = |texts: &[String]| -> Vec<PathBuf> {
             texts
                 .iter()
@@ -189,14 +190,15 @@ impl FilePolicy {
         match &wanted.private {
             Some(private) => write.extend(private.iter().cloned().map(made(ListingReason::Private))),
             None => {
-                let usual = [
-                    texts(places::USUAL_CACHES),
-                    places::below(places::CACHE_HOMES, places::MADE_BELOW_CACHES),
-                ];
-                write.extend(expand(&usual.concat()).into_iter().map(made(ListingReason::Cache)));
-                let other = places::below(places::CACHE_HOMES, places::BELOW_CACHES);
-                write.extend(expand(&other).into_iter().map(place(ListingReason::Cache)));
-                write.extend(listed(places::CACHES, ListingReason::Cache));
+                for tool in caches::all() {
+                    let is_made = tool.programs.iter().any(|program| is_installed(program));
+                    let places = expand(&caches::written(tool)).into_iter();
+                    write.extend(places.map(|path| ListedPath {
+                        path,
+                        why: ListingReason::Cache,
+                        is_made,
+                    }));
+                }
                 write.extend(listed(places::TEMPORARY, ListingReason::Temporary));
             }
         }
@@ -342,7 +344,7 @@ mod tests {
             ..PolicyInput::default()
         };
         change(&mut wanted);
-        FilePolicy::from_input(&wanted, &world)
+        FilePolicy::from_input(&wanted, &world, |program| program == "cargo")
     }
 
     #[track_caller]
@@ -385,6 +387,14 @@ mod tests {
         ] {
             assert_access(&policy, path, why, hidden);
         }
+        let is_made = |path: &str| {
+            policy
+                .write
+                .iter()
+                .any(|place| place.path == Path::new(path) && place.is_made)
+        };
+        assert!(is_made("/home/me/.cargo/registry"), "cargo is installed");
+        assert!(!is_made("/home/me/.npm"));
         assert_eq!(policy.exposed().count(), 0);
     }
 

@@ -2,121 +2,14 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use super::caches;
+
 /// The facts about the user's session that resolve places.
 pub struct UserEnvironment<'a> {
     pub home: Option<&'a str>,
     /// Returns a variable's value.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
 }
-
-/// The cache of npm, which is made, since a program could not make it.
-pub(super) const USUAL_CACHES: &[&str] = &["~/.npm"];
-
-/// The directories for caches of all programs. Shells and editors run what they find in some of them, so that not all
-/// are writable.
-pub(super) const CACHE_HOMES: &[&str] = &["~/.cache", "$XDG_CACHE_HOME"];
-
-/// Writable directories below [`CACHE_HOMES`], which are made.
-pub(super) const MADE_BELOW_CACHES: &[&str] = &["fontconfig", "go-build", "node-gyp", "pip", "uv"];
-
-/// Other writable directories below [`CACHE_HOMES`].
-pub(super) const BELOW_CACHES: &[&str] = &[
-    "Cypress",
-    "ccache",
-    "composer",
-    "conan",
-    "deno",
-    "electron",
-    "electron-builder",
-    "esbuild",
-    "gem",
-    "gstreamer-1.0",
-    "golangci-lint",
-    "hatch",
-    "helm",
-    "huggingface/datasets",
-    "huggingface/hub",
-    "jedi",
-    "jest",
-    "matplotlib",
-    "mesa_shader_cache",
-    "mesa_shader_cache_db",
-    "ms-playwright",
-    "mypy_cache",
-    "node",
-    "nuget",
-    "nx",
-    "pdm",
-    "phpstan",
-    "pip-tools",
-    "pipenv",
-    "pnpm",
-    "prisma",
-    "prisma-nodejs",
-    "puppeteer",
-    "pylint",
-    "pypoetry",
-    "rubocop_cache",
-    "ruff",
-    "rust-analyzer",
-    "sbt",
-    "selenium",
-    "staticcheck",
-    "swc",
-    "torch",
-    "turbo",
-    "typescript",
-    "virtualenv",
-    "vite",
-    "vitest",
-    "yarn",
-    "zig",
-];
-
-/// Data that package managers and compilers keep between builds. No programs and no settings: the user would run those
-/// later.
-pub(super) const CACHES: &[&str] = &[
-    "~/.cargo/registry",
-    "~/.cargo/git",
-    "~/.cargo/.package-cache",
-    "~/.cargo/.package-cache-mutate",
-    "~/.cargo/.global-cache",
-    "$CARGO_HOME/registry",
-    "$CARGO_HOME/git",
-    "$CARGO_HOME/.package-cache",
-    "$CARGO_HOME/.package-cache-mutate",
-    "$CARGO_HOME/.global-cache",
-    "$CARGO_TARGET_DIR",
-    "~/go/pkg",
-    "$GOPATH/pkg",
-    // Not all of it: `init.d` and `gradle.properties` are read by every build.
-    "~/.gradle/caches",
-    "~/.gradle/daemon",
-    "~/.gradle/native",
-    "~/.gradle/notifications",
-    "~/.gradle/workers",
-    "~/.gradle/wrapper",
-    "$GRADLE_USER_HOME/caches",
-    "$GRADLE_USER_HOME/daemon",
-    "$GRADLE_USER_HOME/native",
-    "$GRADLE_USER_HOME/notifications",
-    "$GRADLE_USER_HOME/workers",
-    "$GRADLE_USER_HOME/wrapper",
-    "~/.m2/repository",
-    "~/.m2/wrapper",
-    "~/.local/share/pnpm/store",
-    "~/.pnpm-store",
-    "~/.yarn/berry",
-    "~/.bun/install/cache",
-    "~/.nuget/packages",
-    "~/.bundle/cache",
-    "~/.composer/cache",
-    "~/.ivy2/cache",
-    "~/.cabal/packages",
-    "~/.pub-cache/hosted",
-    "~/.julia/packages",
-    "~/.terraform.d/plugin-cache",
-];
 
 pub(super) const TEMPORARY: &[&str] = &["/tmp", "/var/tmp", "$TMPDIR"];
 
@@ -364,10 +257,10 @@ pub(super) fn below(homes: &[&str], names: &[&str]) -> Vec<String> {
 /// Returns the directories that confined programs in `project` may write to besides it, as their user may: caches and
 /// temporary directories.
 pub fn shared_writable_places(project: &Path, environment: &UserEnvironment<'_>) -> Vec<PathBuf> {
-    let places = [USUAL_CACHES, CACHE_HOMES, CACHES, TEMPORARY].concat();
-    let places = places.into_iter();
+    let caches = caches::all().flat_map(caches::written);
+    let places = caches.chain(TEMPORARY.iter().map(|&place| place.to_owned()));
     places
-        .filter_map(|place| expanded(place, project, environment))
+        .filter_map(|place| expanded(&place, project, environment))
         .collect()
 }
 
