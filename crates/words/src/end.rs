@@ -106,10 +106,10 @@ pub fn refusal_in_words<T: ToString>(reason: &Missing, files: &[T], iteration: O
             format!("your tests were weakened: {counts}{place}")
         }
         Missing::OriginalTestsFail { .. } => {
-            format!("your tests were changed, and the work fails them as they were{place}")
+            format!("your tests or their configuration were changed, and the work fails with the originals{place}")
         }
         Missing::NoTrial { why, .. } => {
-            format!("your tests were changed, and could not be tried as they were: {why}{place}")
+            format!("your tests or their configuration were changed, and the originals could not be tried: {why}{place}")
         }
         reason => format!("not done: {}", missing_in_words(reason)),
     }
