@@ -113,6 +113,9 @@ fn help(model: &mut Model, key: KeyEvent, top: usize) -> Vec<ScreenOrder> {
     if let Some(action @ (KeyAction::Interrupt | KeyAction::Suspend | KeyAction::Redraw)) = action {
         return act(model, action);
     }
+    if key.code == KeyCode::Char('/') {
+        return act(model, KeyAction::Palette);
+    }
     model.ui.mode = match action.and_then(|action| Scroll::from_action(action, page)) {
         Some(by) => InputMode::Help {
             top: boxes::help_scrolled(model, top, by),

@@ -3,7 +3,7 @@
 use ratatui::layout::Rect;
 
 use crate::tui::{
-    keys::{Binding, BindingGroup, Chord},
+    keys::{Binding, BindingGroup, Chord, KeyAction},
     order::Scroll,
     pen::{Pen, columns, wrapped},
     theme::TextRole,
@@ -35,7 +35,9 @@ pub(in crate::tui) fn draw(bindings: &[&'static Binding], mouse: bool, top: usiz
     let count = page.rows();
     let width = page.width * page.columns() + GAP * (page.columns() - 1) + 4;
     let height = whole.height.min(u16::try_from(count + 2).unwrap_or(u16::MAX));
-    let Some(inner) = pen.centred(whole, width.min(whole.width), height, "keys") else {
+    let has_palette = bindings.iter().any(|binding| binding.action == KeyAction::Palette);
+    let title = if has_palette { "keys: / finds one" } else { "keys" };
+    let Some(inner) = pen.centred(whole, width.min(whole.width), height, title) else {
         return;
     };
     let visible = usize::from(inner.height);

@@ -58,6 +58,13 @@ pub(in crate::tui) fn after(events: Vec<Event>) -> Model {
 }
 
 #[test]
+fn a_slash_in_the_help_finds_an_action_by_its_name() {
+    let mut model = model(80, 24, running());
+    press(&mut model, "?/theme");
+    assert!(matches!(model.ui.mode, InputMode::Palette(_)), "{:?}", model.ui.mode);
+}
+
+#[test]
 fn keys_ask_the_loop_only_for_what_makes_sense_now() {
     let mut model = watching();
     assert_eq!(press(&mut model, "p"), [ScreenOrder::by_user(UserCommand::Pause)]);
