@@ -1,6 +1,9 @@
 //! The key hints of the bottom row, and where they are: for drawing and for the mouse. Pure.
 
-use ralph_core::event::StopReason;
+use ralph_core::{
+    event::{StopReason, Wait},
+    run::Phase,
+};
 use ratatui::layout::Rect;
 
 use super::{
@@ -109,6 +112,7 @@ fn hint(binding: &Binding, model: &Model) -> &'static str {
             None => binding.hint,
         },
         KeyAction::RetryNow if model.run.is_over() => "continue",
+        KeyAction::ChooseWorker if waits_for_agent(model) => "other agent",
         KeyAction::PauseOrResume if model.run.is_paused() && model.ui.replay.is_none() => "resume",
         KeyAction::StopAfterIteration if model.run.stop.is_some() => "don't stop",
         KeyAction::NextFocus if model.ui.focus == Focus::Plan => "back",
@@ -119,6 +123,12 @@ fn hint(binding: &Binding, model: &Model) -> &'static str {
         },
         _ => binding.hint,
     }
+}
+
+/// Whether a limit of the agent keeps the run waiting, which another agent does not have.
+fn waits_for_agent(model: &Model) -> bool {
+    let waits = |wait: Wait| matches!(wait, Wait::LimitReset | Wait::Headroom);
+    matches!(model.run.phase, Phase::Waiting { wait, .. } if waits(wait)) && model.ui.replay.is_none()
 }
 
 #[cfg(test)]
