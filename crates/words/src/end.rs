@@ -109,7 +109,9 @@ pub fn refusal_in_words<T: ToString>(reason: &Missing, files: &[T], iteration: O
             format!("your tests or their configuration were changed, and the work fails with the originals{place}")
         }
         Missing::NoTrial { why, .. } => {
-            format!("your tests or their configuration were changed, and the originals could not be tried: {why}{place}")
+            format!(
+                "your tests or their configuration were changed, and the originals could not be tried: {why}{place}"
+            )
         }
         reason => format!("not done: {}", missing_in_words(reason)),
     }
