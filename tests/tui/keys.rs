@@ -218,9 +218,9 @@ fn check(terminal: &mut Terminal, action: KeyAction, key: &str) {
         }
         KeyAction::Help => {
             terminal.press(key);
-            terminal.sees("─ keys ─");
+            terminal.sees("─ keys: ");
             terminal.press("\x1b");
-            terminal.sees_no("─ keys ─");
+            terminal.sees_no("─ keys: ");
         }
         KeyAction::Palette => {
             terminal.press(key);

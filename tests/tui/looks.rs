@@ -159,9 +159,9 @@ fn a_key_pressed_at_the_moment_of_a_resize_is_taken_and_the_screen_has_the_new_s
         terminal.resize(cols, rows);
         terminal.press("?");
         kill(ralph, Signal::SIGCONT).unwrap();
-        terminal.sees("─ keys ─");
+        terminal.sees("─ keys: ");
         terminal.press("\x1b");
-        terminal.sees_no("─ keys ─");
+        terminal.sees_no("─ keys: ");
         terminal.sees(&"─".repeat(usize::from(cols) - 40));
     }
     terminal.press("qy");
@@ -181,9 +181,9 @@ fn keys_work_after_a_stop_in_which_the_shell_used_the_terminal() {
     kill(ralph, Signal::SIGCONT).unwrap();
     terminal.writes("\x1b[?1049h", stopped);
     terminal.press("?");
-    terminal.sees("─ keys ─");
+    terminal.sees("─ keys: ");
     terminal.press("\x1b");
-    terminal.sees_no("─ keys ─");
+    terminal.sees_no("─ keys: ");
     terminal.press("qy");
     assert_eq!(terminal.ends(), 130);
 }
@@ -195,7 +195,7 @@ fn a_terminal_is_asked_for_its_background_and_what_is_typed_meanwhile_is_no_answ
     terminal.writes("\x1b]11;?\x1b\\\x1b[c", 0);
     // `l` for the log comes before the answers, `?` for the help between them.
     terminal.press("l\x1b]11;rgb:ffff/ffff/ffff\x1b\\?\x1b[?62;4c");
-    terminal.sees("─ keys ─");
+    terminal.sees("─ keys: ");
     terminal.press("\x1b");
     terminal.sees("iteration 1: Write hello.txt");
     let light = colours(&terminal.written());
@@ -218,9 +218,9 @@ fn an_answer_that_comes_late_changes_the_colours_and_presses_no_key() {
     terminal.press("\x1b]11;rgb:1111/1111/1111\x07");
     terminal.writes("\x1b[38;5;81;", before);
     terminal.press("?");
-    terminal.sees("─ keys ─");
+    terminal.sees("─ keys: ");
     terminal.press("\x1b");
-    terminal.sees_no("─ keys ─");
+    terminal.sees_no("─ keys: ");
     terminal.press("qy");
     assert_eq!(terminal.ends(), 130);
 }

@@ -195,5 +195,5 @@ fn keys_are_typed_to_the_agent_and_mean_nothing_else() {
     terminal.press("\x1d");
     terminal.sees_no("you type to the agent");
     terminal.press("?");
-    terminal.sees("─ keys ─");
+    terminal.sees("─ keys: ");
 }

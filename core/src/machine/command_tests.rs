@@ -5,7 +5,7 @@ use crate::{
         AgentSignal, Answer, AnswerPlace, AskEvent, BreakerCause, BreakerLimits, BreakerState, CancelReason, Choice,
         CommentPlace, Event, Goal, IterationEvent, Limits, NewWorker, PausedBy, Problem, ProblemKind, Question,
         RequestedBy, RuleScope, RunEvent, Settings, SteeringEvent, SteeringId, SteeringKind, StopReason, StopRequest,
-        TimeEvent, UserCommand, WaitEnd, Worker, WorkerEvent,
+        TimeEvent, UserCommand, Wait, WaitCause, WaitEnd, Worker, WorkerEvent,
     },
     run::Phase,
 };
@@ -354,6 +354,21 @@ fn the_user_gives_the_next_iterations_to_another_worker() {
     script.prepare();
     let latest = script.state.view.iterations.latest().expect("an iteration");
     assert_eq!((&latest.adapter, &latest.model), (&worker.adapter, &worker.model));
+    for (wait, goes_on) in [(Wait::LimitReset, true), (Wait::CallBudget, false)] {
+        let mut script = ScriptedRun::running(Settings::default(), &["one"]);
+        script.complete();
+        script.settle();
+        let waiting = TimeEvent::WaitStarted {
+            wait,
+            until_ms: u64::MAX,
+            attempt: 0,
+            why: WaitCause::BegunBefore,
+        };
+        script.state.apply_event(0, &Event::Time(waiting));
+        let events = script.command(set("other", "small"));
+        let is_preparing = matches!(script.state.view.phase, Phase::Preparing { .. });
+        assert_eq!(is_preparing, goes_on, "{wait:?}: {events:?}");
+    }
 }
 
 /// The agent asks for a colour with ralph's tool and goes on.

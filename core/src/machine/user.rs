@@ -43,10 +43,7 @@ pub(super) fn apply_command(decision: &mut StepDecision, now_ms: u64, command: &
         }
         UserCommand::RetryNow => {
             if matches!(decision.state.view.phase, Phase::Waiting { .. }) {
-                decision.push(Event::Time(TimeEvent::WaitEnded {
-                    cause: WaitEnd::RetriedNow,
-                }));
-                settle::next(decision, now_ms);
+                retry(decision, now_ms);
             }
         }
         UserCommand::ResetCircuit => reset_circuit(decision, now_ms),
@@ -86,6 +83,19 @@ pub(super) fn apply_command(decision: &mut StepDecision, now_ms: u64, command: &
             let worker = settings.worker_with(worker);
             if worker != settings.worker() {
                 decision.push(Event::Worker(WorkerEvent::Changed { worker }));
+                // The limit was one of the worker before.
+                let waits = |phase: &Phase| {
+                    matches!(
+                        phase,
+                        Phase::Waiting {
+                            wait: Wait::LimitReset,
+                            ..
+                        }
+                    )
+                };
+                if waits(&decision.state.view.phase) {
+                    retry(decision, now_ms);
+                }
             }
         }
         UserCommand::SetPermissionMode { mode } => permission::set_mode(decision, *mode),
@@ -285,11 +295,15 @@ fn reset_circuit(decision: &mut StepDecision, now_ms: u64) {
         wait: Wait::Cooldown, ..
     } = decision.state.view.phase
     {
-        decision.push(Event::Time(TimeEvent::WaitEnded {
-            cause: WaitEnd::RetriedNow,
-        }));
-        settle::next(decision, now_ms);
+        retry(decision, now_ms);
     }
+}
+
+fn retry(decision: &mut StepDecision, now_ms: u64) {
+    decision.push(Event::Time(TimeEvent::WaitEnded {
+        cause: WaitEnd::RetriedNow,
+    }));
+    settle::next(decision, now_ms);
 }
 
 fn request_stop(decision: &mut StepDecision, stop: StopRequest, by: RequestedBy) {

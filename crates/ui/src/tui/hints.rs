@@ -125,10 +125,16 @@ fn hint(binding: &Binding, model: &Model) -> &'static str {
     }
 }
 
-/// Whether a limit of the agent keeps the run waiting, which another agent does not have.
+/// Whether a limit of the agent keeps the run waiting, which another agent of the run does not have.
 fn waits_for_agent(model: &Model) -> bool {
-    let waits = |wait: Wait| matches!(wait, Wait::LimitReset | Wait::Headroom);
-    matches!(model.run.phase, Phase::Waiting { wait, .. } if waits(wait)) && model.ui.replay.is_none()
+    let is_waiting = matches!(
+        model.run.phase,
+        Phase::Waiting {
+            wait: Wait::LimitReset,
+            ..
+        }
+    );
+    is_waiting && model.ui.replay.is_none() && model.run.settings.workers().len() > 1
 }
 
 #[cfg(test)]
