@@ -217,7 +217,6 @@ impl<'a> BatchDriver<'a> {
         let sender = self.sender.clone();
         signals::on_each(move |by| _ = sender.send(DriverMessage::Stop(by))).map_err(BatchError::Signals)?;
         self.take(first)?;
-        self.undo_trial()?;
         self.site.make_target(&self.batch).map_err(BatchError::Target)?;
         self.watch = RepositoryWatch::start(&self.site);
         for plan in &self.batch.plans {
@@ -256,15 +255,6 @@ impl<'a> BatchDriver<'a> {
                     BatchRequest::Stop => self.handle(DriverMessage::Stop(StoppedBy::User))?,
                 }
             }
-        }
-    }
-
-    /// Removes tests that a trial had put into the scratch work tree when a process was killed.
-    fn undo_trial(&mut self) -> Result<(), BatchError> {
-        let files = MergeJudge::new(&self.site).undo_trial();
-        match files.is_empty() {
-            true => Ok(()),
-            false => self.take(BatchInput::TrialUndone { files }),
         }
     }
 
@@ -330,9 +320,6 @@ impl<'a> BatchDriver<'a> {
             DriverMessage::TaskEnded(plan, result) => {
                 self.in_flight.remove(&plan);
                 self.pause_forge(&plan, &result);
-                if matches!(self.batch.plan(&plan), Some(known) if matches!(known.phase, PlanPhase::Verifying { .. })) {
-                    self.undo_trial()?;
-                }
                 let result = match result {
                     TaskResult::GoalsPassed { proof } if self.site.review_rounds.is_some() => {
                         match self.batch.plan(&plan).is_some_and(|plan| self.batch.stops(plan)) {

@@ -14,7 +14,7 @@ use ralph_core::{
     event::{Event, Exit, GateEvent, Proof, RunId, StopReason},
     run::{GoalState, RunView},
 };
-use ralph_gate::guard::{FileGuard, OpenTrial};
+use ralph_gate::guard::FileGuard;
 use ralph_git::{below_root, changed_since_fork, overlay};
 use ralph_plan::batch::{
     Batch, BatchPlan, ConfirmedChanges, FailedTests, GoalTests, MergeProof, MergedResults, PlanName, RequiredCounts,
@@ -64,21 +64,6 @@ impl<'s> MergeJudge<'s> {
         MergeJudge {
             site,
             files: JudgingFiles::new(site.paths.judging()),
-        }
-    }
-
-    /// Removes tests that a trial had put into the scratch work tree when a process was killed; returns their
-    /// paths.
-    pub(super) fn undo_trial(&self) -> Vec<String> {
-        let record = self.files.record();
-        let scratch = self.site.branches.project_in(&self.site.paths.scratch_tree());
-        match OpenTrial::recover(&record, &scratch) {
-            Ok(ended) => ended.map(|ended| ended.put_back).unwrap_or_default(),
-            // The tree is checked out again before its next use.
-            Err(_) => {
-                _ = fs::remove_dir_all(&record);
-                Vec::new()
-            }
         }
     }
 

@@ -127,13 +127,6 @@ pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<EventLine> {
             );
             (Tone::Warning, text)
         }
-        BatchEvent::TrialUndone { files } => {
-            let text = format!(
-                "ralph was killed while it tried a merged tree with the tests of one side; the files are restored: {}",
-                listed(files)
-            );
-            (Tone::Warning, text)
-        }
         BatchEvent::RepositoryChanged { change } => (Tone::Warning, repository_change_in_words(change)),
         BatchEvent::TaskAdded { plan } => (Tone::Note, format!("{plan}: {}", task_added_in_words(batch, plan))),
         BatchEvent::Delivered { plan, .. } => {

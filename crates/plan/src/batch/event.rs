@@ -244,10 +244,6 @@ pub enum BatchEvent {
         from: Option<String>,
         to: String,
     },
-    /// Tests that a trial had put into the scratch work tree when a process was killed were removed.
-    TrialUndone {
-        files: Vec<String>,
-    },
     /// A branch, a tag or the configuration of the repository was changed by others.
     RepositoryChanged {
         change: RepositoryChange,
@@ -363,7 +359,6 @@ impl BatchEvent {
             | BatchEvent::BatchResumed { .. }
             | BatchEvent::BatchChanged { .. }
             | BatchEvent::TargetPutBack { .. }
-            | BatchEvent::TrialUndone { .. }
             | BatchEvent::RepositoryChanged { .. }
             | BatchEvent::StartsHeld { .. }
             | BatchEvent::BudgetNear { .. }

@@ -178,7 +178,7 @@ impl Batch {
 
     pub fn apply(&mut self, record: &BatchRecord) {
         match &record.event {
-            BatchEvent::BatchOpened { .. } | BatchEvent::TargetPutBack { .. } | BatchEvent::TrialUndone { .. } => {}
+            BatchEvent::BatchOpened { .. } | BatchEvent::TargetPutBack { .. } => {}
             BatchEvent::BatchStarted {
                 target,
                 base,
@@ -707,7 +707,6 @@ impl BatchPlan {
             BatchEvent::CancelRequested { .. } => self.cancelled = true,
             BatchEvent::BatchOpened { .. }
             | BatchEvent::TargetPutBack { .. }
-            | BatchEvent::TrialUndone { .. }
             | BatchEvent::RepositoryChanged { .. }
             | BatchEvent::BatchStarted { .. }
             | BatchEvent::BatchChanged { .. }

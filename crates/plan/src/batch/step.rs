@@ -78,10 +78,6 @@ pub enum BatchInput {
         from: Option<String>,
         to: String,
     },
-    /// A trial that a killed process left in the scratch work tree was undone.
-    TrialUndone {
-        files: Vec<String>,
-    },
     /// The user has confirmed the changed tests of a plan.
     TestsConfirmed {
         plan: PlanName,
@@ -262,7 +258,6 @@ impl Steps {
             }
             BatchInput::Used { usage } => self.used(&usage),
             BatchInput::TargetPutBack { from, to } => self.push(BatchEvent::TargetPutBack { from, to }),
-            BatchInput::TrialUndone { files } => self.push(BatchEvent::TrialUndone { files }),
             BatchInput::TestsConfirmed { plan } => {
                 let is_stopping = self.batch.stopped.is_some() || self.batch.spent.is_some();
                 let waits = |known: &BatchPlan| known.is_unconfirmed() && self.batch.includes(known);
