@@ -285,3 +285,45 @@ fn a_verdict_is_about_what_a_clone_would_have() {
         }
     }
 }
+
+#[test]
+fn what_code_of_agents_leaves_in_ignored_files_of_the_room_is_gone_for_the_next_look() {
+    needs!("node");
+    // A test of the first iteration writes what the work of the second one needs, and no clone has it.
+    let script = r#"case $n in
+1) printf "try { exports.add = require('./built/add') } catch { exports.add = () => 0 }" > add.js
+   printf "const { mkdirSync, writeFileSync } = require('fs');
+mkdirSync('built', { recursive: true }); writeFileSync('built/CACHEDIR.TAG', '');
+writeFileSync('built/add.js', 'module.exports = (a, b) => a + b');" > plant.test.js
+   git add --all; git commit --quiet --message one;;
+2) await planted; rm plant.test.js; work;;
+esac
+over ok"#;
+    for kept in ["", "built/kept"] {
+        let sandbox = project("");
+        sandbox.install(&Script::jsonl(script));
+        if !kept.is_empty() {
+            sandbox.write(kept, "of the user\n");
+        }
+        let goal = "tests=node --test; code=$?; [ -e built/add.js ] && : > $HOME/planted; exit $code";
+        let finished = sandbox.looping(["--goal", goal, "--max-iterations", "2"]).run(SOON);
+        assert_eq!(proof(&finished), None, "{finished:?}");
+        assert!(sandbox.read_home("planted").is_some(), "{finished:?}");
+    }
+}
+
+#[test]
+fn tests_that_put_the_earlier_ones_back_as_they_end_are_tried_with_these() {
+    needs!("node");
+    let softens = r#"printf "require('node:test').test('small', () => {});
+process.on('exit', () => require('child_process').execSync('git show HEAD~1:add.test.js > add.test.js'));" > add.test.js"#;
+    let sandbox = project(softens);
+    std::fs::write(
+        sandbox.config().join("ralph/config.json"),
+        r#"{ "gate": { "bite": "off" } }"#,
+    )
+    .expect("settings");
+    let finished = run(&sandbox, "node --test");
+    assert_eq!(proof(&finished), None, "{finished:?}");
+    assert!(finished.stdout.contains("trial-made"), "{finished:?}");
+}

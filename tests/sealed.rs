@@ -301,6 +301,49 @@ fn a_run_with_a_sealed_goal_starts_only_where_its_files_are_kept_from_agents() {
 }
 
 #[test]
+fn held_out_tests_do_not_meet_the_packages_that_an_agent_has_edited() {
+    needs!("node");
+    const HELD: &str = "const { add } = require('../add');
+const check = (a, b) => require('node:test').test('held', () => require('node:assert').equal(add(a, b), a + b));
+check(1, 2); check(100, 200);
+";
+    for (work, verified) in [
+        ("echo 'exports.add = require(\"sum\")' > add.js", true),
+        // It equals every number.
+        (
+            "echo 'exports.add = require(\"sum\")' > add.js; \
+             echo 'module.exports = (a, b) => ({ [Symbol.toPrimitive]: () => [3, 300][+(a > 1)] })' > node_modules/sum/index.js",
+            false,
+        ),
+    ] {
+        let project = project(&format!("{work}; work; over \"$(promise)\""));
+        let sandbox = &project.sandbox;
+        if !has_landlock(sandbox) {
+            return;
+        }
+        sandbox.write(".gitignore", "node_modules/\n");
+        sandbox.write("add.js", "exports.add = () => 0\n");
+        sandbox.git(["add", "--all"]);
+        sandbox.git(["commit", "--quiet", "--message", "Add by a package"]);
+        let sum = if verified { "a + b" } else { "0" };
+        sandbox.write(
+            "node_modules/sum/index.js",
+            &format!("module.exports = (a, b) => {sum}\n"),
+        );
+        fs::write(project.sealed.join("held_out/held.test.js"), HELD).unwrap();
+        // The history is there, and nothing is written to it.
+        let command = "git log -1 --format=%H && ! touch .git/held && node --test held_out/held.test.js";
+        let goal =
+            format!(r#"{{ "goals": [{{ "name": "held-out", "command": "{command}", "sealed": "~/sealed" }}] }}"#);
+        fs::write(sandbox.config().join("ralph/config.json"), goal).unwrap();
+        let finished = project.run(&["--sandbox", "on", "--max-iterations", "1"]);
+        assert_eq!(proof(&finished).is_some(), verified, "{work}: {finished:?}");
+        assert_eq!(sandbox.read(".git/held"), None);
+        assert_eq!(project.copies(), 0, "copies are removed");
+    }
+}
+
+#[test]
 fn goals_check_says_how_many_tests_passed_and_where_the_output_is() {
     needs!("python3");
     let project = project("over no");

@@ -450,9 +450,9 @@ impl<'a> AgentChooser<'a> {
         let Some(paths) = self.run.filter(|_| asks || self.config.channel == Channel::Live) else {
             return Ok(());
         };
-        let files = check_files(paths).map_err(|error| Failure::of(FailureKind::Failed, &error))?;
+        let files = check_files(paths).map_err(|error| Failure::new(FailureKind::Failed, error.to_string()))?;
         let id = &manifest.id;
-        greeting::answers(manifest, live, asks, self.project, &files.temporary(), supervisor).map_err(|why| {
+        greeting::answers(manifest, live, asks, self.project, files.path(), supervisor).map_err(|why| {
             let what = if asks {
                 "cannot enforce the rules: its"
             } else {

@@ -2,8 +2,8 @@
 
 use ralph_agent::catalog::Catalog;
 use ralph_core::event::Notice;
-use ralph_system::{proc::Supervisor, tree_copy::TreeCopy};
-use ralph_text::{console::complain, with_causes};
+use ralph_system::{proc::Supervisor, scratch::ScratchDirectory};
+use ralph_text::console::complain;
 
 use super::{
     Confiner, ProjectPlace,
@@ -22,7 +22,7 @@ use crate::{
 
 /// The surroundings of commands that run outside of a run.
 pub(super) struct CheckContext {
-    pub(super) scratch: TreeCopy,
+    pub(super) scratch: ScratchDirectory,
     pub(super) catalog: Catalog,
     pub(super) confiner: Option<Confiner>,
     pub(super) supervisor: Supervisor,
@@ -33,10 +33,8 @@ impl CheckContext {
     /// A [`Failure`] if there is no place for short-lived files, or if the sandbox cannot be set up.
     pub(super) fn new(place: &ProjectPlace, config: &Config, supervisor: &Supervisor) -> Result<Self, Failure> {
         let scratch = check_files(&place.paths).map_err(|error| {
-            Failure::new(
-                FailureKind::Failed,
-                format!("no directory for the check: {}", with_causes(&error)),
-            )
+            let what = format!("no directory for the check: {error}");
+            Failure::new(FailureKind::Failed, what)
         })?;
         let catalog = catalog(place, config);
         let told = |notice: Notice| complain(&notice.text);
@@ -59,7 +57,7 @@ impl CheckContext {
         Ok(ExecutionContext::new(
             place.project.clone(),
             format!("goals-{}", std::process::id()),
-            self.scratch.temporary(),
+            self.scratch.path().to_owned(),
             withheld_from_goals(&self.catalog, config),
             known_runners(place, config)?,
             starting(self.confiner.as_ref(), &self.supervisor, None)?,

@@ -51,7 +51,7 @@ pub(crate) fn turn_of_agent(
     let agent = chooser.agent_of(manifest, &mut BTreeMap::new(), &mut notices)?;
     notices.iter().for_each(|notice| complain(&notice.text));
     let model = config.model.clone().filter(|_| config.adapter.as_deref() == Some(id));
-    let scratch = context.scratch.temporary();
+    let scratch = context.scratch.path().to_owned();
     let checked = runtime()?.block_on(check_turn(&*agent.adapter, model, &project, &scratch));
     agent.adapter.close();
     checked.map_err(|error| failed(&error))

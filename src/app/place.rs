@@ -1,13 +1,14 @@
 //! The project that a command works on, and whether ralph can work there.
 
 use std::{
+    io,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
 
 use ralph_system::{
     paths::ProjectPaths,
-    tree_copy::{self, TreeCopy, TreeCopyError},
+    scratch::{ScratchDirectory, sweep},
 };
 
 use super::OwnFiles;
@@ -17,12 +18,12 @@ use crate::error::{Failure, FailureKind};
 /// confined agent cannot change what is started. What a killed command left there is removed.
 ///
 /// # Errors
-/// [`TreeCopyError::File`] with the path that cannot be made.
-pub(crate) fn check_files(paths: &ProjectPaths) -> Result<TreeCopy, TreeCopyError> {
+/// The file system's error, with the path that cannot be made.
+pub(crate) fn check_files(paths: &ProjectPaths) -> io::Result<ScratchDirectory> {
     let directory = paths.checks();
-    tree_copy::sweep(&directory);
+    sweep(&directory);
     // A ralph that a confined agent has started cannot write to the state. It has no more rights than that agent.
-    TreeCopy::empty(&directory).or_else(|_| TreeCopy::empty(&std::env::temp_dir()))
+    ScratchDirectory::new(&directory).or_else(|_| ScratchDirectory::new(&std::env::temp_dir()))
 }
 
 /// The project and the place of its state.

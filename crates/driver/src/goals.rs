@@ -18,7 +18,6 @@ use ralph_system::{
         ChildEnd, Ladder, Launch, Printed, RUN_ID_VAR, Size, Stdin, StdoutMode, StopSignal, StopSpeed, Supervisor,
         collector,
     },
-    tree_copy::TreeCopy,
 };
 use ralph_text::{KeptEscapes, PlainLines, PlainText, with_causes};
 use tokio::{
@@ -29,7 +28,7 @@ use tracing::debug;
 
 use super::{
     room::FilledRoom,
-    sealed::{self, SealedPlace},
+    sealed::{self, SealedCopy, SealedPlace},
 };
 
 /// Bytes kept of a goal's output: its end, where test runners report failures.
@@ -61,7 +60,7 @@ pub struct ExecutionContext {
     /// Bytes that are kept of the end of an output.
     pub(super) kept_bytes: usize,
     /// The copy in which a sealed goal runs; it exists as long as a process of the goal.
-    pub(super) copy: Option<Arc<TreeCopy>>,
+    pub(super) sealed_copy: Option<Arc<SealedCopy>>,
     /// Whether Python keeps what it compiles for later goals.
     pub(super) keeps_compiled: bool,
     /// Further variables, with their values.
@@ -92,7 +91,7 @@ impl ExecutionContext {
             sealed: None,
             known_failures: Arc::default(),
             kept_bytes: TAIL_BYTES,
-            copy: None,
+            sealed_copy: None,
             keeps_compiled: true,
             variables: Vec::new(),
             room: None,
@@ -115,9 +114,11 @@ impl ExecutionContext {
 
     /// Returns the directory in which ralph finds the files that goals find in the project.
     pub(super) fn files(&self) -> PathBuf {
-        self.room
-            .as_ref()
-            .map_or_else(|| self.project.clone(), |filled| filled.room.project())
+        match (&self.sealed_copy, &self.room) {
+            (Some(copy), _) => copy.files.clone(),
+            (None, Some(filled)) => filled.room.project(),
+            (None, None) => self.project.clone(),
+        }
     }
 
     /// Sets further variables.
@@ -262,7 +263,7 @@ async fn run_in(goal: Goal, context: Arc<ExecutionContext>, turn: GoalTurn) -> C
     let started = Instant::now();
     let reader = context.runners.reader(&goal.command);
     let printed = Arc::new(parking_lot::Mutex::new(GoalOutput::read_by(reader, context.kept_bytes)));
-    let (held, collected) = ((turn, context.copy.clone()), Arc::clone(&printed));
+    let (held, collected) = ((turn, context.sealed_copy.clone()), Arc::clone(&printed));
     let (sink, mut ended) = collector(move |output| {
         // The turn and the copy are kept until the process has ended, even if its end is no longer awaited.
         let _ = &held;
@@ -334,14 +335,14 @@ async fn run_in(goal: Goal, context: Arc<ExecutionContext>, turn: GoalTurn) -> C
     }
 }
 
-/// Runs a sealed goal in a copy of the project, with the files of `sealed` copied over it.
+/// Runs a sealed goal in a copy, with the files of `sealed` copied over it.
 async fn run_sealed(goal: Goal, sealed: PathBuf, context: Arc<ExecutionContext>, turn: GoalTurn) -> CheckedGoal {
     let Some(sealing) = context.sealed.clone() else {
         return not_run(&goal, ralph_words::sealed_without_sandbox().to_owned());
     };
     let prepare = {
         let (sealing, context) = (Arc::clone(&sealing), Arc::clone(&context));
-        move || sealing.prepare(&context.project, &sealed, &context.supervisor)
+        move || sealing.prepare((&context.project, context.room.as_ref()), &sealed, &context.supervisor)
     };
     let prepared = spawn_blocking(inherited(prepare)).await;
     let (known, mut held) = (goal.clone(), None);
@@ -350,10 +351,11 @@ async fn run_sealed(goal: Goal, sealed: PathBuf, context: Arc<ExecutionContext>,
             let copy = Arc::new(copy);
             held = Some(Arc::clone(&copy));
             let inside = ExecutionContext {
-                project: copy.tree(),
+                project: copy.project.clone(),
                 supervisor,
                 kept_bytes: sealed::KEPT_BYTES,
-                copy: Some(copy),
+                sealed_copy: Some(copy),
+                room: None,
                 // The next goals may run code of the agent, which must not read held-out tests.
                 keeps_compiled: false,
                 ..(*context).clone()

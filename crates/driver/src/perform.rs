@@ -306,6 +306,7 @@ impl Driver {
                 Err(notice) => (None, Some(notice)),
             };
             let (outside, has_room) = (context.clone(), room.is_some());
+            let built = room.clone().filter(|_| is_first);
             let context = match room {
                 Some(room) => context.with_room(room),
                 None => context,
@@ -325,11 +326,13 @@ impl Driver {
                     look.results = results;
                 }
             }
+            if let Some((room, jobs)) = built.map(|room| (room, Arc::clone(&jobs))) {
+                let keep = move || jobs.repository.as_ref().map(|repository| room.keep_built(repository));
+                _ = tokio::task::spawn_blocking(inherited(keep)).await; // otherwise goals build it again
+            }
             if let Some(notice) = notice.as_ref().filter(|_| !is_first) {
                 // The agent may have brought that about, and works in the place where they ran.
-                look.results
-                    .iter_mut()
-                    .for_each(|result| result.doubt = Some(notice.text.clone()));
+                look.doubt(&notice.text);
             }
             look.notices.extend(notice);
             look.notices.extend(denials(&look.results));
@@ -368,7 +371,7 @@ impl Driver {
             sealed: self.checks.sealed.clone(),
             known_failures: Arc::new(self.state().view.known_failures()),
             kept_bytes: goals::TAIL_BYTES,
-            copy: None,
+            sealed_copy: None,
             keeps_compiled: false,
             variables: Vec::new(),
             room: None,

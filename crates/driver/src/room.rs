@@ -6,7 +6,7 @@
 //! may run while an agent works.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeSet, HashMap},
     fs, io,
     path::{Path, PathBuf},
     sync::Arc,
@@ -20,8 +20,11 @@ use ralph_system::{
     files::read_bytes,
     os::disk::free_bytes,
     paths::{ProjectPaths, create_private_dir, replace_file},
-    proc::{ChildEnd, Ladder, Launch, Mount, Size, Stdin, StdoutMode, StopSignal, Supervisor, collector},
-    tree_copy::{copy_project, has_packages, is_as_copied, is_within, remove_tree, replace_tree},
+    proc::{ChildEnd, Ladder, Launch, Mount, MountWrites, Size, Stdin, StdoutMode, StopSignal, Supervisor, collector},
+    tree_copy::{
+        FileStamp, copy_project, has_packages, is_as_copied, is_rebuilt, is_within, remove_tree, replace_tree,
+        stamps_below,
+    },
 };
 use ralph_text::with_causes;
 use ralph_words::size_in_words;
@@ -31,9 +34,9 @@ const GRACE: Duration = Duration::from_secs(2);
 /// Most bytes of the record of a room.
 const RECORD_CAP_BYTES: u64 = 64 << 20;
 
-/// The facts of a room that a later process needs: the run that it is of, and the files that were neither in the first
-/// checkpoint nor ignored, as those that are too large.
-type RoomRecord = (String, BTreeSet<PathBuf>);
+/// The facts of a room that a later process needs: the run that it is of, the files that were neither in the first
+/// checkpoint nor ignored, as those that are too large, and the directories of installed packages.
+type RoomRecord = (String, BTreeSet<PathBuf>, Vec<PathBuf>);
 
 /// The room of a run.
 #[derive(Debug)]
@@ -56,10 +59,14 @@ struct RoomContent {
     fills: u64,
     /// The number of programs that were started in it.
     launches: u64,
-    /// The directories of installed packages.
+    /// The directories of installed packages. What goals write there is gone when they have ended.
     packages: Vec<PathBuf>,
+    /// The other ignored files, as they were before an agent worked; none after a restart.
+    stamps: HashMap<PathBuf, FileStamp>,
     /// Ignored files of the project's, in the place of those that are aside.
     brought: Vec<IgnoredEntry>,
+    /// These as they were brought.
+    brought_stamps: HashMap<PathBuf, FileStamp>,
 }
 
 /// A room with the files of a checkpoint, until it is filled again.
@@ -194,7 +201,8 @@ impl Room {
             _ = clear(&room.directory); // the next run tries again
             return Err(why);
         }
-        let record: RoomRecord = (run.0.clone(), room.others.clone());
+        let packages = room.content.lock().packages.clone();
+        let record: RoomRecord = (run.0.clone(), room.others.clone(), packages);
         let written = serde_json::to_vec(&record)
             .map_err(io::Error::from)
             .and_then(|text| replace_file(&room.record(), &text));
@@ -217,17 +225,72 @@ impl Room {
             .map_err(|error| with_causes(&error))?;
         self.refuse_repositories(repository, inside)?;
         self.others = repository.untracked_in(at).map_err(|error| with_causes(&error))?;
-        self.content.lock().packages = self.installed(repository)?;
+        let ignored = repository
+            .ignored_in(self.checked_out())
+            .map_err(|error| with_causes(&error))?;
+        let mut content = self.content.lock();
+        for path in ignored {
+            let here = self.tree.join(&path);
+            match has_packages(&here) {
+                true => content.packages.push(path),
+                false if is_rebuilt(&here) => {}
+                false => replace_tree(&here, &self.start().join(path)).map_err(|error| with_causes(&error))?,
+            }
+        }
+        self.note_ignored(repository, &mut content)
+    }
+
+    /// Notes the ignored files as they are. No agent may have worked.
+    fn note_ignored(&self, repository: &Repository, content: &mut RoomContent) -> Result<(), String> {
+        for path in self.ignored(repository, content)? {
+            content.stamps.extend(self.stamps(&path));
+        }
         Ok(())
+    }
+
+    /// Gives ignored files the content that they had before an agent worked: goals run code of agents, and a clone has
+    /// nothing that such code has left. What tools had built since is built again.
+    fn restore_ignored(&self, repository: &Repository, content: &mut RoomContent) -> Result<(), String> {
+        for path in self.ignored(repository, content)? {
+            for (file, stamp) in self.stamps(&path) {
+                if content.stamps.get(&file) != Some(&stamp) {
+                    clear(&self.tree.join(file))?;
+                }
+            }
+        }
+        for (file, _) in stamps_below(&self.start()) {
+            let here = self.tree.join(&file);
+            if here.symlink_metadata().is_err() {
+                replace_tree(&self.start().join(&file), &here).map_err(|error| with_causes(&error))?;
+                content.stamps.extend(self.stamps(&file));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns what git ignores in the room, without installed packages.
+    fn ignored(&self, repository: &Repository, content: &RoomContent) -> Result<Vec<PathBuf>, String> {
+        let found = repository.ignored_in(self.checked_out());
+        let mut found = found.map_err(|error| with_causes(&error))?;
+        content.packages.iter().for_each(|path| _ = found.remove(path));
+        Ok(found.into_iter().collect())
+    }
+
+    fn stamps(&self, path: &Path) -> impl Iterator<Item = (PathBuf, FileStamp)> {
+        stamps_below(&self.tree.join(path)).map(|(file, stamp)| match file.as_os_str().is_empty() {
+            true => (path.to_owned(), stamp),
+            false => (path.join(file), stamp),
+        })
     }
 
     /// Returns the room that an earlier process has made for this run.
     pub(super) fn of_run(paths: &ProjectPaths, run: &RunId, repository: &Repository) -> Option<Room> {
         let room = Room::at(paths, repository).ok()?;
         let text = read_bytes(&room.record(), RECORD_CAP_BYTES).ok()?;
-        let (owner, others): RoomRecord = serde_json::from_slice(&text).ok()?;
+        let (owner, others, packages): RoomRecord = serde_json::from_slice(&text).ok()?;
         // A ralph was killed while other ignored files were in place.
         let is_whole = room.aside().symlink_metadata().is_err();
+        room.content.lock().packages = packages;
         (owner == run.0 && is_whole).then_some(Room { others, ..room })
     }
 
@@ -273,38 +336,65 @@ impl Room {
         self.directory.join("aside")
     }
 
+    /// Returns the directory of the ignored files that no tool makes anew, as they were when the room was made.
+    fn start(&self) -> PathBuf {
+        self.directory.join("start")
+    }
+
     fn copies(&self) -> PathBuf {
         self.directory.join("copies")
     }
 
     /// Returns the project's directory in the room, as ralph finds it.
     pub(super) fn project(&self) -> PathBuf {
+        self.project_in(&self.tree)
+    }
+
+    fn project_in(&self, tree: &Path) -> PathBuf {
         match self.project.strip_prefix(&self.root) {
-            Ok(below) if !below.as_os_str().is_empty() => self.tree.join(below),
-            Ok(_) | Err(_) => self.tree.clone(),
+            Ok(below) if !below.as_os_str().is_empty() => tree.join(below),
+            Ok(_) | Err(_) => tree.to_owned(),
         }
     }
 
     /// Returns the mounts by which a program finds the room in the place of the project. What it writes to installed packages
     /// is gone when it has ended: it runs code of agents, which could change the packages for the next goal.
     pub(super) fn mounts(&self) -> Vec<Mount> {
-        let git = self.root.join(GIT);
-        let history = git.is_dir().then(|| Mount {
-            directory: git,
-            at: self.tree.join(GIT),
-            writes: None,
-        });
         let mut content = self.content.lock();
-        let packages = content.packages.iter().map(|path| self.tree.join(path)).enumerate();
+        let packages = content.packages.iter().map(|path| self.tree.join(path));
+        let packages = packages.filter(|packages| packages.is_dir()).enumerate();
         let (written, launch) = (self.written(), content.launches);
         let packages = packages.map(|(number, packages)| Mount {
-            writes: Some(written.join(format!("{launch}-{number}"))),
+            writes: MountWrites::To(written.join(format!("{launch}-{number}"))),
             at: packages.clone(),
             directory: packages,
         });
-        let mounts = history.into_iter().chain(packages).chain([self.whole()]).collect();
+        let history = self.history(&self.tree, MountWrites::Here);
+        let mounts = history.chain(packages).chain([self.in_place(&self.tree)]).collect();
         content.launches += 1;
         mounts
+    }
+
+    /// Returns the mount of the project's history in a copy of the project.
+    fn history(&self, tree: &Path, writes: MountWrites) -> impl Iterator<Item = Mount> {
+        let git = self.root.join(GIT);
+        let mount = |directory| Mount {
+            directory,
+            at: tree.join(GIT),
+            writes,
+        };
+        git.is_dir().then_some(git).map(mount).into_iter()
+    }
+
+    /// Copies the room into an empty directory. Returns the project in the copy, as ralph finds it, and the mounts by which a
+    /// program finds the copy in the place of the project. It writes to nothing else there.
+    ///
+    /// # Errors
+    /// Why it could not be copied.
+    pub(super) fn copy_to(&self, tree: &Path) -> Result<(PathBuf, Vec<Mount>), String> {
+        copy_project(&self.tree, tree, &self.directory).map_err(|error| with_causes(&error))?;
+        let mounts = self.history(tree, MountWrites::Nowhere).chain([self.in_place(tree)]);
+        Ok((self.project_in(tree), mounts.collect()))
     }
 
     /// Returns the directory of what goals have written to installed packages. Nobody reads it.
@@ -312,32 +402,35 @@ impl Room {
         self.directory.join("written")
     }
 
-    fn whole(&self) -> Mount {
+    fn in_place(&self, tree: &Path) -> Mount {
         Mount {
-            directory: self.tree.clone(),
+            directory: tree.to_owned(),
             at: self.root.clone(),
-            writes: None,
+            writes: MountWrites::Here,
         }
     }
 
-    /// Gives the room the files of a checkpoint. What earlier goals have left there goes, but for what git ignores. Returns
-    /// the number of this fill.
+    /// Gives the room the files of a checkpoint. What earlier goals have left there goes. Returns the number of this
+    /// fill.
     ///
     /// # Errors
     /// Why it does not have them.
     fn fill(&self, repository: &Repository, checkpoint: &Checkpoint) -> Result<u64, String> {
         let mut content = self.content.lock();
-        self.put_back(&mut content.brought)?;
+        self.put_back(&mut content)?;
         content.fills += 1;
-        let at = self.checked_out();
-        for left in [
-            self.index.with_extension("lock"),
-            self.trial(),
-            self.copies(),
-            self.written(),
-        ] {
+        for left in [self.trial(), self.copies(), self.written()] {
             clear(&left)?; // of earlier goals, and of a ralph that was killed
         }
+        self.check_out(repository, checkpoint)?;
+        self.restore_ignored(repository, &mut content)?;
+        Ok(content.fills)
+    }
+
+    /// Gives tracked files the content that they have in a checkpoint, and removes new ones.
+    fn check_out(&self, repository: &Repository, checkpoint: &Checkpoint) -> Result<(), String> {
+        let at = self.checked_out();
+        clear(&self.index.with_extension("lock"))?;
         let inside = repository
             .check_out(checkpoint, at)
             .map_err(|error| with_causes(&error))?;
@@ -345,9 +438,7 @@ impl Room {
         let found = repository.untracked_in(at).map_err(|error| with_causes(&error))?;
         found
             .difference(&self.others)
-            .try_for_each(|new| clear(&self.tree.join(new)))?;
-        content.packages = self.installed(repository)?;
-        Ok(content.fills)
+            .try_for_each(|new| clear(&self.tree.join(new)))
     }
 
     /// Refuses repositories inside the project, unless git ignores them: a checkpoint has only their names.
@@ -370,16 +461,10 @@ impl Room {
         }
     }
 
-    /// Finds the directories of installed packages.
-    fn installed(&self, repository: &Repository) -> Result<Vec<PathBuf>, String> {
-        let at = self.checked_out();
-        let ignored = repository.ignored_in(at).map_err(|error| with_causes(&error))?;
-        let packages = ignored.into_iter().filter(|path| has_packages(&self.tree.join(path)));
-        Ok(packages.collect())
-    }
-
     /// Puts ignored files that were set aside back in their places.
-    fn put_back(&self, brought: &mut Vec<IgnoredEntry>) -> Result<(), String> {
+    fn put_back(&self, content: &mut RoomContent) -> Result<(), String> {
+        content.brought_stamps.clear();
+        let brought = &mut content.brought;
         while let Some(IgnoredEntry { path, .. }) = brought.last() {
             let (here, aside) = (self.tree.join(path), self.aside().join(path));
             clear(&here)?;
@@ -441,7 +526,7 @@ impl Room {
             guard: None,
         };
         let (sink, ended) = collector(|_| {});
-        let started = supervisor.mounting(vec![self.whole()]).spawn(launch, sink);
+        let started = supervisor.mounting(vec![self.in_place(&self.tree)]).spawn(launch, sink);
         let _child = started.map_err(|error| with_causes(&error))?;
         match ended.blocking_recv() {
             Ok(ChildEnd::Exited(exit)) if exit.success() => Ok(()),
@@ -473,9 +558,19 @@ impl FilledRoom {
             let copy = room.copies().join(&entry.path);
             if copy.symlink_metadata().is_ok() {
                 move_to(&copy, &here)?;
+                content.brought_stamps.extend(room.stamps(&entry.path));
             }
         }
         clear(&room.copies())
+    }
+
+    /// Gives the room its files again: goals run code of the work, which may have changed them before they are compared.
+    ///
+    /// # Errors
+    /// Why it does not have them.
+    pub(super) fn renew(&self, repository: &Repository, checkpoint: &Checkpoint) -> Result<(), String> {
+        let _content = self.content()?;
+        self.room.check_out(repository, checkpoint)
     }
 
     /// Undoes [`FilledRoom::bring`].
@@ -483,7 +578,8 @@ impl FilledRoom {
     /// # Errors
     /// Why one of the files could not be moved back.
     pub(super) fn take_back(&self) -> Result<(), String> {
-        self.room.put_back(&mut self.content()?.brought)
+        let mut content = self.content()?;
+        self.room.put_back(&mut content)
     }
 
     /// Keeps what [`FilledRoom::bring`] has brought.
@@ -491,8 +587,29 @@ impl FilledRoom {
     /// # Errors
     /// Why what was there before stays beside it.
     pub(super) fn keep(&self) -> Result<(), String> {
-        self.content()?.brought.clear();
+        let mut content = self.content()?;
+        let RoomContent {
+            brought,
+            brought_stamps,
+            packages,
+            stamps,
+            ..
+        } = &mut *content;
+        stamps.extend(brought_stamps.drain());
+        let installed = brought.drain(..).filter(|entry| entry.is_installed);
+        packages.extend(installed.map(|entry| entry.path));
+        packages.sort();
+        packages.dedup();
         clear(&self.room.aside())
+    }
+
+    /// Keeps the ignored files that goals have left, such as what they have built. No agent may have worked.
+    ///
+    /// # Errors
+    /// Why git cannot list them.
+    pub(super) fn keep_built(&self, repository: &Repository) -> Result<(), String> {
+        let mut content = self.content()?;
+        self.room.note_ignored(repository, &mut content)
     }
 
     /// Returns the content, unless the room was filled again.

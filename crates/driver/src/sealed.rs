@@ -1,4 +1,4 @@
-//! Sealed goals: each runs in a copy of the project, with files added that agents can neither read nor write.
+//! Sealed goals: each runs in a copy of the room, with files added that agents can neither read nor write.
 //!
 //! The agent's code runs beside these files, so it could copy them elsewhere. A sealed goal may therefore write only to
 //! its copy, and its output goes to a file that agents cannot read; records, prompts and tools show only the number of
@@ -6,6 +6,7 @@
 
 use std::{
     fs,
+    os::unix::fs::symlink,
     path::{Path, PathBuf},
 };
 
@@ -14,11 +15,15 @@ use ralph_system::{
     files::{create_new, read_bytes},
     paths::{ProjectPaths, RunPaths, create_private_dir, replace_file},
     proc::{Confinement, Supervisor},
-    tree_copy::{self, TreeCopy},
+    scratch::{ScratchDirectory, sweep},
+    tree_copy::{copy_project, lay_over},
 };
 use ralph_text::with_causes;
 use tracing::debug;
 
+use super::room::FilledRoom;
+
+const GIT: &str = ".git";
 /// Bytes kept of the end of a sealed goal's output, in its file.
 pub(super) const KEPT_BYTES: usize = 1 << 20;
 /// Most outputs of goals of one name.
@@ -47,6 +52,15 @@ pub struct SealedPlace {
     confinement: Confinement,
 }
 
+/// The copy in which a sealed goal runs. Removed when dropped.
+#[derive(Debug)]
+pub(super) struct SealedCopy {
+    _directory: ScratchDirectory,
+    /// The project in it, as ralph finds it, and as the goal does.
+    pub(super) files: PathBuf,
+    pub(super) project: PathBuf,
+}
+
 impl SealedPlace {
     /// Makes a place below the project's state. Its goals are confined to `confinement` and their copy; outputs go to
     /// `outputs`.
@@ -58,31 +72,52 @@ impl SealedPlace {
         }
     }
 
-    /// Makes the copy of `project` for one run of a goal, and the confined supervisor that starts the goal.
+    /// Makes the copy for one run of a goal, of the room or else of `project`, and the confined supervisor that starts the goal.
     pub(super) fn prepare(
         &self,
-        project: &Path,
+        (project, room): (&Path, Option<&FilledRoom>),
         sealed: &Path,
         supervisor: &Supervisor,
-    ) -> Result<(TreeCopy, Supervisor), String> {
-        let copy = TreeCopy::empty(&self.copies).map_err(|error| with_causes(&error))?;
-        let supervisor = supervisor.confining(Some(self.confinement_in(&copy)));
-        // Copied in confinement: background tasks of the agent may add links meanwhile that lead to files the goal may
-        // not read.
-        supervisor
-            .in_confinement(|| copy.fill(project))
-            .map_err(|error| with_causes(&error))?
-            .map_err(|error| with_causes(&error))?;
-        copy.lay_over(sealed).map_err(|error| with_causes(&error))?;
-        Ok((copy, supervisor))
+    ) -> Result<(SealedCopy, Supervisor), String> {
+        let directory = ScratchDirectory::new(&self.copies).map_err(|error| error.to_string())?;
+        let (tree, temporary) = (directory.path().join("tree"), directory.path().join("tmp"));
+        for directory in [&tree, &temporary] {
+            create_private_dir(directory).map_err(|error| with_causes(&error))?;
+        }
+        let supervisor = supervisor.confining(Some(self.confinement_in(&tree, &temporary)));
+        let (files, project, mounts) = match room {
+            Some(filled) => {
+                let (files, mounts) = filled.room.copy_to(&tree)?;
+                (files, project.to_owned(), mounts)
+            }
+            None => {
+                // Copied in confinement: background tasks of the agent may add links meanwhile that lead to files the goal
+                // may not read.
+                supervisor
+                    .in_confinement(|| copy_project(project, &tree, &self.copies))
+                    .map_err(|error| with_causes(&error))?
+                    .map_err(|error| with_causes(&error))?;
+                // The history is only read, and may be larger than all the rest. Where it is no directory, a file says where it is.
+                if fs::remove_dir(tree.join(GIT)).is_ok() {
+                    symlink(project.join(GIT), tree.join(GIT)).map_err(|error| error.to_string())?;
+                }
+                (tree.clone(), tree, Vec::new())
+            }
+        };
+        lay_over(sealed, &files).map_err(|error| with_causes(&error))?;
+        let copy = SealedCopy {
+            _directory: directory,
+            files,
+            project,
+        };
+        Ok((copy, supervisor.mounting(mounts)))
     }
 
-    fn confinement_in(&self, copy: &TreeCopy) -> Confinement {
+    fn confinement_in(&self, tree: &Path, temporary: &Path) -> Confinement {
         let mut confinement = self.confinement.clone();
-        confinement.write.extend([copy.tree(), copy.temporary()]);
-        let temporary = copy.temporary();
+        confinement.write.extend([tree, temporary].map(Path::to_owned));
         let shown = |path: &Path| Some(path.to_string_lossy().into_owned());
-        let variables = TEMPORARY_VARS.map(|name| (name.to_owned(), shown(&temporary)));
+        let variables = TEMPORARY_VARS.map(|name| (name.to_owned(), shown(temporary)));
         let caches = CACHE_VARS.map(|(name, below)| (name.to_owned(), shown(&temporary.join(below))));
         confinement.variables.extend(variables.into_iter().chain(caches));
         confinement.variables.push((SHARED_BUILD_VAR.to_owned(), None));
@@ -148,7 +183,7 @@ fn without_details(why: GoalFailure) -> GoalFailure {
 
 /// Removes the copies that a killed ralph left behind in a project. Returns their number.
 pub fn sweep_copies(paths: &ProjectPaths) -> usize {
-    tree_copy::sweep(&paths.sealed_copies())
+    sweep(&paths.sealed_copies())
 }
 
 /// Records which directories are hidden from the agents of a run. If it goes on, only those hidden from its beginning

@@ -46,8 +46,8 @@ use in_place::{InPlace, blocking};
 pub use merged::check_merged;
 pub(super) use skips::baselines;
 use skips::{counted_alone, run_of, skipped_tests, skips_more};
-pub(super) use without_work::Work;
 use without_work::{ChangedLines, WithWork, WithoutWork};
+pub(super) use without_work::{Work, added_lines};
 pub(super) use work_tests::FailedBefore;
 use work_tests::any_at_once;
 use yardstick::Measured;
@@ -133,6 +133,12 @@ pub(super) struct Look {
 }
 
 impl Look {
+    /// Notes why its results are no evidence.
+    pub(super) fn doubt(&mut self, why: &str) {
+        let results = self.results.iter_mut();
+        results.for_each(|result| result.doubt = Some(why.into()));
+    }
+
     /// Records that the original tests could not be tried.
     fn untried(&mut self, project: &Path, changes: Vec<GuardedChange>, error: &GuardError) {
         match error.is_outside_of(project) {
@@ -425,15 +431,23 @@ pub(super) async fn look<Run: RunFiles>(
         off_loop(move || run_files.undelivered(latest.as_ref())).await
     };
     if let Some(doubt) = delivered::doubt(&found) {
-        let doubt = Text::from(doubt);
-        look.results
-            .iter_mut()
-            .for_each(|result| result.doubt = Some(doubt.clone()));
+        look.doubt(&doubt);
         return look;
     }
     let uncommitted = found.unwrap_or_default().uncommitted;
     look.notices
         .extend(delivered::uncommitted(uncommitted, [&first, &latest]));
+    let renewed = {
+        let (room, run_files, latest) = (place.room.clone(), Arc::clone(run_files), latest.clone());
+        off_loop(move || match (room, run_files.repository(), latest) {
+            (Some(room), Some(repository), Some(latest)) => room.renew(repository, &latest),
+            (None, _, _) | (_, None, _) | (_, _, None) => Ok(()),
+        })
+    };
+    if let Err(why) = renewed.await {
+        look.doubt(&format!("the goals left files that cannot be put back: {why}"));
+        return look;
+    }
     // A test that passes with the work has lost its pardon, or the work would measure itself.
     let place = Arc::new(place.forgiving_failures_of(&checked));
     let site = Arc::new(Site::of(&gate, &place));
@@ -737,32 +751,6 @@ async fn with_originals<Running: Future<Output = Vec<CheckedGoal>>>(
     }
 }
 
-/// The lines that a patch adds, in files that it does not delete.
-pub(super) fn added_lines(patch: &str) -> ChangedLines {
-    let mut files: ChangedLines = Vec::new();
-    let mut next = 0;
-    for line in patch.lines() {
-        if let Some(path) = line.strip_prefix("+++ ") {
-            match path.strip_prefix("b/") {
-                Some(path) => files.push((path.to_owned(), Vec::new())),
-                None => files.push((String::new(), Vec::new())),
-            }
-        } else if let Some(hunk) = line.strip_prefix("@@ ") {
-            let added = hunk.split(" +").nth(1).and_then(|added| added.split([',', ' ']).next());
-            next = added.and_then(|added| added.parse().ok()).unwrap_or(0);
-        } else if line.starts_with('+') {
-            if let Some((_, ranges)) = files.last_mut() {
-                ranges.push(next..=next);
-            }
-            next += 1;
-        } else if line.starts_with(' ') {
-            next += 1;
-        }
-    }
-    files.retain(|(path, lines)| !path.is_empty() && !lines.is_empty());
-    files
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -785,12 +773,5 @@ mod tests {
             flaky: None,
             sealed_output: None,
         }
-    }
-
-    #[test]
-    fn the_lines_that_a_patch_adds_are_found() {
-        let patch = "diff --git a/x.py b/x.py\n--- a/x.py\n+++ b/x.py\n@@ -1,3 +1,4 @@\n a\n-b\n+c\n+d\n e\n@@ -9 +10 @@ def\n-x\n+y\n\
-                     --- a/gone\n+++ /dev/null\n@@ -1 +0,0 @@\n-z\n";
-        assert_eq!(added_lines(patch), [("x.py".to_owned(), vec![2..=2, 3..=3, 10..=10])]);
     }
 }

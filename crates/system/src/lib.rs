@@ -10,5 +10,6 @@ pub mod paths;
 pub mod proc;
 pub mod proxy;
 pub mod sandbox;
+pub mod scratch;
 pub mod tree_copy;
 pub mod workers;

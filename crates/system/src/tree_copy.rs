@@ -1,16 +1,15 @@
-//! Copies of a project outside of it: for a run of a sealed goal, and for the room in which all other goals run.
+//! Copies of a project outside of it, for the room in which goals run.
 //!
 //! Files are copied and never linked: a write to the copy would change the project. The copies share blocks if the file
-//! system can do so. A copy is locked by its user; an unlocked one was left behind by a ralph that was killed.
+//! system can do so.
 
 use std::{
-    fs::{self, DirBuilder, File, FileTimes, FileType, Permissions, TryLockError},
+    fs::{self, DirBuilder, File, FileTimes, FileType, Permissions},
     io,
     os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, symlink},
     path::{Component, Path, PathBuf},
 };
 
-use tempfile::Builder;
 use thiserror::Error;
 use walkdir::{DirEntry, WalkDir};
 
@@ -19,7 +18,7 @@ use crate::files::open_unfollowed;
 /// Most files of a copy, and most bytes of them.
 const FILES: u64 = 500_000;
 const BYTES: u64 = 32 << 30;
-/// Most bytes of a directory that tools can rebuild, or that tests only read.
+/// Most bytes of a directory that tools can rebuild.
 const CACHE_BYTES: u64 = 4 << 30;
 /// Deepest nesting of directories.
 const DEPTH: usize = 128;
@@ -31,7 +30,6 @@ const PYTHON_TAG: &str = "pyvenv.cfg";
 /// The directory of what Python compiles.
 const COMPILED_PYTHON: &str = "__pycache__";
 const GIT: &str = ".git";
-const LOCK: &str = "lock";
 
 #[derive(Debug, Error)]
 pub enum TreeCopyError {
@@ -52,86 +50,27 @@ fn at(path: &Path) -> impl FnOnce(io::Error) -> TreeCopyError {
     |source| TreeCopyError::File { path, source }
 }
 
-/// A directory for a copy, and for the temporary files of programs that run in it. Removed when dropped.
-#[derive(Debug)]
-pub struct TreeCopy {
-    directory: PathBuf,
-    /// The lock file, locked as long as this value exists.
-    lock: PathBuf,
-    _locked: File,
-}
-
-impl TreeCopy {
-    /// Makes an empty copy in `copies`.
-    ///
-    /// # Errors
-    /// [`TreeCopyError::File`] with the path that cannot be made.
-    pub fn empty(copies: &Path) -> Result<Self, TreeCopyError> {
-        let mut private = DirBuilder::new();
-        private.mode(0o700);
-        private.recursive(true).create(copies).map_err(at(copies))?;
-        let (lock, locked) = new_lock(copies).map_err(at(copies))?;
-        let copy = TreeCopy {
-            directory: lock.with_extension(""),
-            lock,
-            _locked: locked,
-        };
-        for directory in [copy.directory.clone(), copy.tree(), copy.temporary()] {
-            private.create(&directory).map_err(at(&directory))?;
-        }
-        Ok(copy)
-    }
-
-    /// Returns the root of the copied project.
-    pub fn tree(&self) -> PathBuf {
-        self.directory.join("tree")
-    }
-
-    /// Returns the directory for temporary files beside the copied project.
-    pub fn temporary(&self) -> PathBuf {
-        self.directory.join("tmp")
-    }
-
-    /// Copies `project`. Git's directory is linked: history is only read, and may be larger than all the rest.
-    /// Installed packages that are too large are linked, too; other large directories that tools can rebuild are left
-    /// out, as are unreadable files.
-    ///
-    /// # Errors
-    /// [`TreeCopyError`] if the project is too large, or the copy cannot be written.
-    pub fn fill(&self, project: &Path) -> Result<(), TreeCopyError> {
-        let copies = self.directory.parent();
-        CopyJob::for_project(copies, GitDirectories::Linked).directory(project, &self.tree(), 0)
-    }
-
-    /// Copies the files of `sealed` over the copy. A file replaces anything at its path, and a directory replaces a
-    /// file or link. The files get the present time, because build tools rely on it.
-    ///
-    /// # Errors
-    /// [`TreeCopyError`] if there is too much, or something cannot be read or written.
-    pub fn lay_over(&self, sealed: &Path) -> Result<(), TreeCopyError> {
-        let mut copying = CopyJob {
-            excluded: None,
-            times: CopiedTimes::Present,
-            ..CopyJob::for_project(self.directory.parent(), GitDirectories::Linked)
-        };
-        copying.directory(sealed, &self.tree(), 0)
-    }
-}
-
-impl Drop for TreeCopy {
-    fn drop(&mut self) {
-        remove(&self.directory, &self.lock);
-    }
-}
-
 /// Copies `project` into the empty directory `to`, without the directory `excluded`. Git's directory becomes an empty one,
 /// on which it can be mounted. Directories that tools can rebuild are left out if they are too large, as are unreadable
 /// files.
 ///
 /// # Errors
-/// [`TreeCopyError`] if the project or its installed packages are too large, or the copy cannot be written.
+/// [`TreeCopyError`] if the project is too large, or the copy cannot be written.
 pub fn copy_project(project: &Path, to: &Path, excluded: &Path) -> Result<(), TreeCopyError> {
-    CopyJob::for_project(Some(excluded), GitDirectories::Mounted).directory(project, to, 0)
+    CopyJob::for_project(Some(excluded)).directory(project, to, 0)
+}
+
+/// Copies the content of a directory over a copy. A file replaces anything at its path, and a directory replaces a file or
+/// link. The files get the present time, because build tools rely on it.
+///
+/// # Errors
+/// [`TreeCopyError`] if there is too much, or something cannot be read or written.
+pub fn lay_over(directory: &Path, copy: &Path) -> Result<(), TreeCopyError> {
+    let mut copying = CopyJob {
+        times: CopiedTimes::Present,
+        ..CopyJob::for_project(None)
+    };
+    copying.directory(directory, copy, 0)
 }
 
 /// Copies the file, link or directory at `from` to `to`, in the place of what is there. If there is none, `to` is removed.
@@ -146,7 +85,7 @@ pub fn replace_tree(from: &Path, to: &Path) -> Result<(), TreeCopyError> {
     if let Some(above) = to.parent() {
         fs::create_dir_all(above).map_err(at(above))?;
     }
-    CopyJob::for_project(None, GitDirectories::Mounted).entry(from, to, metadata.file_type(), 0)
+    CopyJob::for_project(None).entry(from, to, metadata.file_type(), 0)
 }
 
 /// Whether a copy still has the names, sizes and times of what it is a copy of. Directories that tools can rebuild are
@@ -178,8 +117,24 @@ pub fn is_as_copied(from: &Path, copy: &Path) -> bool {
     copies.next().is_none()
 }
 
+/// The number of a file and the time of its last change, which no program can set: they differ after any change.
+pub type FileStamp = (u64, i64, i64);
+
+/// Returns the files below a path, each with its path from there.
+pub fn stamps_below(path: &Path) -> impl Iterator<Item = (PathBuf, FileStamp)> + use<> {
+    let above = path.to_owned();
+    let entries = WalkDir::new(path).into_iter().flatten();
+    entries
+        .filter(|entry| !entry.file_type().is_dir())
+        .filter_map(move |entry| {
+            let metadata = entry.metadata().ok()?;
+            let file = entry.path().strip_prefix(&above).ok()?.to_owned();
+            Some((file, (metadata.ino(), metadata.ctime(), metadata.ctime_nsec())))
+        })
+}
+
 /// Whether tools make the directory anew if it is not there.
-fn is_rebuilt(path: &Path) -> bool {
+pub fn is_rebuilt(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == COMPILED_PYTHON) || path.join(CACHE_TAG).exists()
 }
 
@@ -224,7 +179,6 @@ pub fn copy_files(from: &Path, to: &Path, files: &[PathBuf]) -> Result<CopiedFil
         },
         excluded: None,
         times: CopiedTimes::Kept,
-        git: GitDirectories::Linked,
     };
     let mut copied = CopiedFiles::default();
     for file in files {
@@ -269,50 +223,6 @@ pub fn make_directories(root: &Path, file: &Path) -> Result<bool, TreeCopyError>
     Ok(true)
 }
 
-/// Makes a lock file with a unique name, and locks it.
-fn new_lock(copies: &Path) -> io::Result<(PathBuf, File)> {
-    loop {
-        let made = Builder::new()
-            .prefix("")
-            .suffix(&format!(".{LOCK}"))
-            .tempfile_in(copies)?;
-        let (file, path) = made.keep().map_err(|error| error.error)?;
-        file.lock()?;
-        // A sweep of another process may have removed it before it was locked.
-        if path.exists() {
-            return Ok((path, file));
-        }
-    }
-}
-
-/// Removes copies that a killed ralph left behind; returns their number.
-pub fn sweep(copies: &Path) -> usize {
-    let entries = fs::read_dir(copies).into_iter().flatten().flatten();
-    let locks = entries
-        .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == LOCK));
-    let is_left = |lock: &PathBuf| {
-        let Ok(Some((file, _))) = open_unfollowed(lock) else {
-            return false;
-        };
-        match file.try_lock() {
-            Ok(()) => {
-                remove(&lock.with_extension(""), lock);
-                true
-            }
-            Err(TryLockError::WouldBlock | TryLockError::Error(_)) => false,
-        }
-    };
-    locks.filter(is_left).count()
-}
-
-/// Removes a copy, and then its lock file. If that fails, the next sweep tries again.
-fn remove(directory: &Path, lock: &Path) {
-    if remove_tree(directory).is_ok() {
-        _ = fs::remove_file(lock); // tried again by the next sweep
-    }
-}
-
 fn make_writable(directory: &Path, depth: usize) {
     _ = fs::set_permissions(directory, Permissions::from_mode(0o700)); // fails for another user's directory
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
@@ -350,26 +260,16 @@ enum CopiedTimes {
     Present,
 }
 
-/// The stand-in for git's directories in a copy, and for installed packages that are too large.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum GitDirectories {
-    /// Links to them.
-    Linked,
-    /// Empty directories. Such a copy has the project's own path, from where no link could lead to the project.
-    Mounted,
-}
-
 #[derive(Debug)]
 struct CopyJob {
     left: RemainingRoom,
     /// A directory that is not copied.
     excluded: Option<PathBuf>,
     times: CopiedTimes,
-    git: GitDirectories,
 }
 
 impl CopyJob {
-    fn for_project(excluded: Option<&Path>, git: GitDirectories) -> Self {
+    fn for_project(excluded: Option<&Path>) -> Self {
         CopyJob {
             left: RemainingRoom {
                 files: FILES,
@@ -377,7 +277,6 @@ impl CopyJob {
             },
             excluded: excluded.map(Path::to_owned),
             times: CopiedTimes::Kept,
-            git,
         }
     }
 
@@ -409,9 +308,7 @@ impl CopyJob {
     /// Copies what is at `source`, which is of this kind.
     fn entry(&mut self, source: &Path, target: &Path, kind: FileType, depth: usize) -> Result<(), TreeCopyError> {
         let is_git = self.times == CopiedTimes::Kept && source.file_name().is_some_and(|name| name == GIT);
-        if is_git && self.git == GitDirectories::Linked {
-            link(source, target)
-        } else if is_git && kind.is_dir() {
+        if is_git && kind.is_dir() {
             fs::create_dir(target).map_err(at(target))
         } else if kind.is_dir() {
             self.inner(source, target, depth)
@@ -428,16 +325,9 @@ impl CopyJob {
         if self.excluded.as_deref() == Some(from) {
             return Ok(());
         }
-        if self.times == CopiedTimes::Kept {
-            let is_installed = has_packages(from);
-            let is_cache = is_installed || from.join(CACHE_TAG).exists();
-            if is_cache && !fits(from, &mut CACHE_BYTES.clone(), 0) {
-                return match is_installed {
-                    true if self.git == GitDirectories::Mounted => Err(TreeCopyError::TooLarge),
-                    true => link(from, to),
-                    false => Ok(()),
-                };
-            }
+        let is_cache = self.times == CopiedTimes::Kept && !has_packages(from) && from.join(CACHE_TAG).exists();
+        if is_cache && !fits(from, &mut CACHE_BYTES.clone(), 0) {
+            return Ok(());
         }
         self.left.take(0)?;
         if !fs::symlink_metadata(to).is_ok_and(|there| there.is_dir()) {
@@ -445,9 +335,7 @@ impl CopyJob {
             DirBuilder::new().mode(0o700).create(to).map_err(at(to))?;
         }
         self.directory(from, to, depth + 1)?;
-        if self.git == GitDirectories::Mounted
-            && let Ok(metadata) = fs::metadata(from)
-        {
+        if let Ok(metadata) = fs::metadata(from) {
             // The copy is at the place of the project, so programs may look at it. Others cannot reach it.
             let mode = metadata.mode() & 0o777 | 0o700;
             fs::set_permissions(to, Permissions::from_mode(mode)).map_err(at(to))?;
@@ -549,45 +437,29 @@ mod tests {
         write(&sealed.join("tests/test_a.py"), "hard");
         write(&sealed.join("hidden/test_b.py"), "held out");
         write(&sealed.join("data/file"), "a file");
-        let copies = place.path().join("copies");
-        let copy = TreeCopy::empty(&copies).unwrap();
-        copy.fill(&project).unwrap();
-        copy.lay_over(&sealed).unwrap();
-        let read = |path: &str| fs::read_to_string(copy.tree().join(path)).unwrap();
+        let copy = place.path().join("copy");
+        fs::create_dir(&copy).unwrap();
+        copy_project(&project, &copy, &project.join("state")).unwrap();
+        lay_over(&sealed, &copy).unwrap();
+        let read = |path: &str| fs::read_to_string(copy.join(path)).unwrap();
         for (path, text) in [
             ("src/a.py", "a"),
             ("tests/test_a.py", "hard"),
             ("hidden/test_b.py", "held out"),
             ("data/file", "a file"),
-            (".git/HEAD", "ref"),
         ] {
             assert_eq!(read(path), text, "{path}");
         }
         let elsewhere = fs::read_to_string(place.path().join("elsewhere/test_b.py")).unwrap();
         assert_eq!(elsewhere, "theirs");
         let modified = |path: &Path| fs::metadata(path).unwrap().modified().unwrap();
+        assert_eq!(modified(&copy.join("src/a.py")), modified(&project.join("src/a.py")));
+        assert_eq!(fs::metadata(copy.join("src/a.py")).unwrap().mode() & 0o777, 0o555);
         assert_eq!(
-            modified(&copy.tree().join("src/a.py")),
-            modified(&project.join("src/a.py"))
+            fs::read_dir(copy.join(".git")).unwrap().count(),
+            0,
+            "it is mounted there"
         );
-        assert_eq!(
-            fs::metadata(copy.tree().join("src/a.py")).unwrap().mode() & 0o777,
-            0o555
-        );
-        drop(copy);
-        assert_eq!(fs::read_dir(&copies).unwrap().count(), 0);
-    }
-
-    #[test]
-    fn a_copy_that_is_in_use_is_not_swept_and_one_that_was_left_behind_is() {
-        let place = tempfile::tempdir().unwrap();
-        let copies = place.path().join("copies");
-        let used = TreeCopy::empty(&copies).unwrap();
-        write(&copies.join("left.lock"), "");
-        write(&copies.join("left/tree/read-only/file"), "x");
-        fs::set_permissions(copies.join("left/tree/read-only"), Permissions::from_mode(0o500)).unwrap();
-        assert_eq!(sweep(&copies), 1);
-        assert!(used.tree().is_dir() && !copies.join("left").exists() && !copies.join("left.lock").exists());
     }
 
     #[test]

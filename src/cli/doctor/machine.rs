@@ -17,7 +17,8 @@ use ralph_system::{
     },
     paths::ProjectPaths,
     proc::{
-        ChildEnd, ConfinementLevel, Ladder, Launch, Mount, OutputSink, Size, Stdin, StdoutMode, StopSignal, Supervisor,
+        ChildEnd, ConfinementLevel, Ladder, Launch, Mount, MountWrites, OutputSink, Size, Stdin, StdoutMode,
+        StopSignal, Supervisor,
     },
 };
 use ralph_text::{console, with_causes};
@@ -88,7 +89,7 @@ fn room(place: &ProjectPlace, supervisor: &Supervisor) -> DoctorFinding {
     let here = Mount {
         directory: place.project.clone(),
         at: place.project.clone(),
-        writes: None,
+        writes: MountWrites::Here,
     };
     match run_guarded(&place.paths, &supervisor.mounting(vec![here])) {
         Ok(()) => DoctorFinding::new(
@@ -125,7 +126,7 @@ fn run_guarded(paths: &ProjectPaths, supervisor: &Supervisor) -> Result<(), Stri
 }
 
 fn run_shell(paths: &ProjectPaths, supervisor: &Supervisor) -> Result<(), String> {
-    let scratch = check_files(paths).map_err(|error| format!("no directory for its files: {}", with_causes(&error)))?;
+    let scratch = check_files(paths).map_err(|error| format!("no directory for its files: {error}"))?;
     let launch = Launch {
         program: PathBuf::from("/bin/sh"),
         args: ["-c", "test -t 0 && test -t 1"].map(OsString::from).into(),
@@ -143,7 +144,7 @@ fn run_shell(paths: &ProjectPaths, supervisor: &Supervisor) -> Result<(), String
         writable: Vec::new(),
         unpacks_to: None,
         run_id: format!("doctor-{}", std::process::id()),
-        scratch: scratch.temporary(),
+        scratch: scratch.path().to_owned(),
         guard: None,
     };
     let (sender, ended) = mpsc::sync_channel(1);

@@ -1,8 +1,8 @@
 //! The goals of a merged tree, and trials with tests that were kept of it elsewhere.
 
 use super::{
-    Arc, ExecutionContext, Goal, GoalResult, InPlace, Originals, Path, PathBuf, Trial, blocking, check_for_claim,
-    results, untried, with_causes, with_originals,
+    Arc, ExecutionContext, Goal, GoalResult, GuardError, GuardedChange, InPlace, Originals, Path, PathBuf, Trial,
+    blocking, check_for_claim, results, untried, with_causes, with_originals,
 };
 
 /// Runs the goals. If they pass, runs them once more with the tests of each of `stores` that differ from the tree's. `record` is
@@ -17,43 +17,54 @@ pub async fn check_merged(
     record: &Path,
 ) -> (Vec<GoalResult>, Vec<(PathBuf, Trial)>) {
     let place = Arc::new(place);
+    // The goals run code of the work, which may change its tests before they are compared.
+    let mut differing = Vec::new();
+    for store in stores {
+        let found = differences(&place.project, &store).await;
+        differing.extend(found.transpose().map(|found| (store, found)));
+    }
     let checked = check_for_claim(goals.clone(), parallel, Arc::clone(&place)).await;
     let found = results(&checked);
     let mut trials = Vec::new();
     if found.iter().all(|result| result.passed) {
-        for store in stores {
-            if let Some(trial) = tried(goals.clone(), parallel, &place, &store, record).await {
-                trials.push((store, trial));
-            }
+        for (store, found) in differing {
+            let trial = match found {
+                Ok(found) => tried(goals.clone(), parallel, &place, found, record).await,
+                Err(error) => untried(Vec::new(), &error),
+            };
+            trials.push((store, trial));
         }
     }
     (found, trials)
 }
 
-/// Runs the goals with the tests of a store in place. Returns `None` if the store is empty or equal to the tree.
+/// The tests of a store, with the changes since.
+type Differences = (Originals, Vec<GuardedChange>);
+
+/// Compares the tests of a store with the tree's. Returns `None` if the store is empty or equal to the tree.
+async fn differences(project: &Path, store: &Path) -> Result<Option<Differences>, GuardError> {
+    let (project, store) = (project.to_owned(), store.to_owned());
+    let found = blocking(move || {
+        let kept = Originals::load(&store)?;
+        kept.map(|kept| Ok((kept.changes(&project)?, kept))).transpose()
+    });
+    let found = found.await?.filter(|(changes, _)| !changes.is_empty());
+    Ok(found.map(|(changes, kept)| (kept, changes)))
+}
+
+/// Runs the goals with the tests of a store in place.
 async fn tried(
     goals: Vec<Goal>,
     parallel: bool,
     place: &Arc<ExecutionContext>,
-    store: &Path,
+    (originals, changes): Differences,
     record: &Path,
-) -> Option<Trial> {
+) -> Trial {
     let project = &place.project;
-    let found = {
-        let (project, store) = (project.clone(), store.to_owned());
-        blocking(move || {
-            let kept = Originals::load(&store)?;
-            kept.map(|kept| Ok((kept.changes(&project)?, kept))).transpose()
-        })
-    };
-    let (changes, originals) = match found.await {
-        Ok(found) => found.filter(|(changes, _)| !changes.is_empty())?,
-        Err(error) => return Some(untried(Vec::new(), &error)),
-    };
     let originals = Arc::new(originals);
     let in_place = match InPlace::begin(&originals, project, record).await {
         Ok(in_place) => in_place,
-        Err(error) => return Some(untried(changes, &error)),
+        Err(error) => return untried(changes, &error),
     };
     let run = |goals| check_for_claim(goals, parallel, Arc::clone(place));
     let (checked, held) = with_originals(in_place, goals, run, project, &originals).await;
@@ -65,9 +76,9 @@ async fn tried(
         }
         Err(error) => Some(with_causes(&error)),
     };
-    Some(Trial {
+    Trial {
         changes: changes.into(),
         results: results(&checked),
         problem: problem.map(Into::into),
-    })
+    }
 }

@@ -166,3 +166,41 @@ pub(super) async fn tried(
     blocking(move || in_place.end()).await?;
     Ok(Some(TriedMutant { mutant, outcome }))
 }
+
+/// The lines that a patch adds, in files that it does not delete.
+pub(in super::super) fn added_lines(patch: &str) -> ChangedLines {
+    let mut files: ChangedLines = Vec::new();
+    let mut next = 0;
+    for line in patch.lines() {
+        if let Some(path) = line.strip_prefix("+++ ") {
+            match path.strip_prefix("b/") {
+                Some(path) => files.push((path.to_owned(), Vec::new())),
+                None => files.push((String::new(), Vec::new())),
+            }
+        } else if let Some(hunk) = line.strip_prefix("@@ ") {
+            let added = hunk.split(" +").nth(1).and_then(|added| added.split([',', ' ']).next());
+            next = added.and_then(|added| added.parse().ok()).unwrap_or(0);
+        } else if line.starts_with('+') {
+            if let Some((_, ranges)) = files.last_mut() {
+                ranges.push(next..=next);
+            }
+            next += 1;
+        } else if line.starts_with(' ') {
+            next += 1;
+        }
+    }
+    files.retain(|(path, lines)| !path.is_empty() && !lines.is_empty());
+    files
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lines_that_a_patch_adds_are_found() {
+        let patch = "diff --git a/x.py b/x.py\n--- a/x.py\n+++ b/x.py\n@@ -1,3 +1,4 @@\n a\n-b\n+c\n+d\n e\n@@ -9 +10 @@ def\n-x\n+y\n\
+                     --- a/gone\n+++ /dev/null\n@@ -1 +0,0 @@\n-z\n";
+        assert_eq!(added_lines(patch), [("x.py".to_owned(), vec![2..=2, 3..=3, 10..=10])]);
+    }
+}

@@ -110,9 +110,19 @@ pub struct Mount {
     pub directory: PathBuf,
     /// An existing directory.
     pub at: PathBuf,
-    /// The existing directory that takes what the tree writes there; `None` if that is `directory` itself. Where the system
-    /// has no such mounts, it is.
-    pub writes: Option<PathBuf>,
+    pub writes: MountWrites,
+}
+
+/// The place of what a tree writes to a mounted directory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum MountWrites {
+    /// The directory itself.
+    Here,
+    /// An existing directory; the mounted one where the system has no such mounts.
+    To(PathBuf),
+    /// The directory is read-only.
+    Nowhere,
 }
 
 /// The connections that a program, and everything that it starts, may make and accept.

@@ -59,8 +59,8 @@ pub use collector::{Printed, collector};
 pub use detached::{DetachedLoop, LoopEnd, LoopStart, Starter, UnattendedStart, replace_process, signal_loop};
 pub use helper::LockedFile;
 pub use launch::{
-    Activity, ChildEnd, Confinement, ConfinementLevel, Ladder, Launch, Mount, Network, OnRefused, OutputSink,
-    RUN_ID_VAR, RefusedCall, Size, Stdin, StdoutMode, StopSignal, StopSpeed,
+    Activity, ChildEnd, Confinement, ConfinementLevel, Ladder, Launch, Mount, MountWrites, Network, OnRefused,
+    OutputSink, RUN_ID_VAR, RefusedCall, Size, Stdin, StdoutMode, StopSignal, StopSpeed,
 };
 pub use left::{LeftProcess, LeftProcesses, OnLeftRunning, runs_below};
 pub use origin::{ClientOrigin, ProcessOrigin, is_below_a_run, origin_of_client, origin_of_peer};

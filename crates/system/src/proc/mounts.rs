@@ -14,10 +14,11 @@ use nix::{
     errno::Errno,
     mount::{MsFlags, mount as mount_file_system},
     sched::{CloneFlags, unshare},
+    sys::statvfs::{FsFlags, statvfs},
     unistd::{getegid, geteuid},
 };
 
-use super::Mount;
+use super::{Mount, MountWrites};
 
 const NONE: Option<&str> = None;
 
@@ -33,19 +34,36 @@ pub(super) fn mount(mounts: &[Mount]) -> io::Result<()> {
     // Mounts made from here on appear nowhere else.
     mount_file_system(NONE, "/", NONE, MsFlags::MS_PRIVATE | MsFlags::MS_REC, NONE)?;
     for mount in mounts {
-        if mount
-            .writes
-            .as_ref()
-            .is_some_and(|writes| overlay(mount, writes).is_ok())
+        let Mount { directory, at, writes } = mount;
+        if let MountWrites::To(writes) = writes
+            && overlay(mount, writes).is_ok()
         {
             continue;
         }
-        let Mount { directory, at, .. } = mount;
         let bind = MsFlags::MS_BIND | MsFlags::MS_REC;
-        mount_file_system(Some(directory), at, NONE, bind, NONE)
-            .map_err(|errno| io::Error::other(format!("{}: {}", at.display(), errno.desc())))?;
+        let bound = mount_file_system(Some(directory), at, NONE, bind, NONE);
+        let bound = match writes {
+            MountWrites::Nowhere => bound.and_then(|()| forbid_writing(at)),
+            MountWrites::Here | MountWrites::To(_) => bound,
+        };
+        bound.map_err(|errno| io::Error::other(format!("{}: {}", at.display(), errno.desc())))?;
     }
     Ok(())
+}
+
+/// Makes a bind mount read-only.
+fn forbid_writing(at: &Path) -> nix::Result<()> {
+    let kept = statvfs(at)?.flags();
+    let mut flags = MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_RDONLY;
+    // A namespace of users cannot take these away from a mount of another one.
+    for (kept_flag, flag) in [
+        (FsFlags::ST_NOSUID, MsFlags::MS_NOSUID),
+        (FsFlags::ST_NODEV, MsFlags::MS_NODEV),
+        (FsFlags::ST_NOEXEC, MsFlags::MS_NOEXEC),
+    ] {
+        flags.set(flag, kept.contains(kept_flag));
+    }
+    mount_file_system(NONE, at, NONE, flags, NONE)
 }
 
 /// Mounts a directory so that what is written there goes to `writes`.
