@@ -193,6 +193,7 @@ fn logged_run(
         workers: prepared.workers,
         prices: loaded.config.prices.clone(),
         goals_parallel: loaded.config.goals_parallel,
+        room: loaded.config.room,
         withheld: prepared.withheld,
         size: match presentation.screen {
             Some(_) => terminal::pane_size(prepared.plan.tasks.len()),

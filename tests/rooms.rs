@@ -327,3 +327,38 @@ process.on('exit', () => require('child_process').execSync('git show HEAD~1:add.
     assert_eq!(proof(&finished), None, "{finished:?}");
     assert!(finished.stdout.contains("trial-made"), "{finished:?}");
 }
+
+#[test]
+fn a_room_can_be_required_or_turned_off() {
+    needs!("node");
+    for (room, inner, verified, places) in [
+        ("auto", true, true, "goals-in-place"),
+        ("off", false, true, "goals-in-place"),
+        ("required", false, true, ""),
+        ("required", true, false, ""),
+    ] {
+        let sandbox = project(DONE);
+        std::fs::write(
+            sandbox.config().join("ralph/config.json"),
+            format!(r#"{{ "room": "{room}" }}"#),
+        )
+        .expect("settings");
+        if inner {
+            sandbox.git(["init", "--quiet", "inner"]);
+            sandbox.git([
+                "-C",
+                "inner",
+                "commit",
+                "--quiet",
+                "--allow-empty",
+                "--message",
+                "Inner",
+            ]);
+        }
+        let finished = run(&sandbox, "node --test");
+        assert_eq!(proof(&finished).is_some(), verified, "{room}: {finished:?}");
+        assert_eq!(notices(&finished).concat(), places, "{room}: {finished:?}");
+        let stopped = finished.stdout.contains("no-room");
+        assert_eq!(stopped, !verified, "{room}: {finished:?}");
+    }
+}

@@ -8,7 +8,7 @@ use ralph_agent::Channel;
 use ralph_core::{
     event::{
         BackgroundLimits, Backoff, Bite, BreakerLimits, DayLimits, GoalsWhen, Headroom, Hooks, KnownFailures, Limits,
-        Mode, Proof, ReviewWhen, SessionMode, SubagentLimits, TaskLimits, WindowPace,
+        Mode, Proof, ReviewWhen, RoomUse, SessionMode, SubagentLimits, TaskLimits, WindowPace,
     },
     limits::WARN_AT,
 };
@@ -126,6 +126,10 @@ settings! {
         /// "claim": goals run when the agent claims to be done. "iteration": goals run after every iteration, and a
         /// claim uses these results. "both" means "iteration".
         goals_when("goalsWhen"): OneOf<GoalsWhen> = "background",
+        /// The place where goals run: "auto", in a copy of the project that no agent has been in, or in the project's directory
+        /// if that is not possible, which the run says; "required", only in the copy, so that a run without one stops at its
+        /// start; "off", in the project's directory, where agents work.
+        room("room"): OneOf<RoomUse> = "auto",
         completion("completion"): SettingsSection<CompletionSettings>,
         gate("gate"): SettingsSection<Gate>,
         tools("tools"): SettingsSection<ToolSettings>,
@@ -662,6 +666,7 @@ mod tests {
                 "native.images" => "true",
                 "prices" => r#"{"m": {"input": 1, "output": 2}}"#,
                 "goalsWhen" => "both",
+                "room" => "off",
                 "gate.baseline" => "on",
                 "gate.bite" => "off",
                 "gate.knownFailures" => "forgive",

@@ -251,6 +251,7 @@ impl Looping<'_> {
             workers: Vec::new(),
             prices: Prices::default(),
             goals_parallel: false,
+            room: Default::default(),
             withheld: Vec::new(),
             size: SIZE,
             recording_cap_bytes: RECORDING_CAP_BYTES,

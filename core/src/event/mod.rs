@@ -111,7 +111,7 @@ pub use steering::SteeringEvent;
 pub use stop::{Breakdown, EndKind, OwnWork, RequestedBy, StopReason, StopRequest};
 pub use task::TaskEvent;
 pub use tests_run::{
-    Bite, ConfirmedBy, GuardedChange, GuardedChangeKind, KnownFailures, Mutant, MutantOutcome, MutantTarget,
+    Bite, ConfirmedBy, GuardedChange, GuardedChangeKind, KnownFailures, Mutant, MutantOutcome, MutantTarget, RoomUse,
     TestCounts, TestsChange, TriedMutant,
 };
 pub use text::{BoundedText, List, Tail, Text};

@@ -94,6 +94,8 @@ pub enum Breakdown {
     StateUnwritable { why: Text },
     /// The tests as they were when the run began cannot be kept, read or put in place.
     NoOriginals { why: Text },
+    /// Goals cannot run in a copy of the project, which the settings require.
+    NoRoom { why: Text },
     /// The user's command before an iteration failed.
     HookFailed { hook: Hook, result: BackgroundResult },
     /// The repository that the run began with is no longer there.

@@ -123,6 +123,18 @@ pub enum Bite {
     Require,
 }
 
+/// Whether goals run in a copy of the project that no agent has been in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RoomUse {
+    /// They do where that is possible.
+    #[default]
+    Auto,
+    /// A run where that is not possible stops at its start.
+    Required,
+    /// They run in the project's directory.
+    Off,
+}
+
 /// The result of a goal whose failing tests already failed before the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]

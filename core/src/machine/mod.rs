@@ -329,6 +329,10 @@ pub enum Refusal {
     Originals {
         why: String,
     },
+    /// Goals lack the room that the settings require.
+    Room {
+        why: String,
+    },
     /// A disk is nearly full.
     Disk {
         low: LowDisk,

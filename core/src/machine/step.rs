@@ -298,6 +298,12 @@ fn prepared(decision: &mut StepDecision, now_ms: u64, iteration: u32, result: &R
             return decision.stop(StopReason::Broken { why });
         }
         Err(Refusal::Originals { why }) => return decision.stop(settle::no_originals(why)),
+        Err(Refusal::Room { why }) => {
+            let why = Breakdown::NoRoom {
+                why: why.clone().into(),
+            };
+            return decision.stop(StopReason::Broken { why });
+        }
         Err(Refusal::Disk { low }) => return disk::wait(decision, now_ms, low),
         Err(Refusal::Repository { lost }) => return settle::repository_lost(decision, lost),
         Err(Refusal::Internal) => {

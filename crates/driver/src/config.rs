@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ralph_agent::{AgentAdapter, Prices};
 use ralph_core::{
-    event::{Notice, PermissionRequest, Ruling, Settings, ToolKinds, Worker},
+    event::{Notice, PermissionRequest, RoomUse, Ruling, Settings, ToolKinds, Worker},
     run::Permissions,
 };
 use ralph_gate::{guard::FileGuard, runner::Runners};
@@ -33,6 +33,8 @@ pub struct RunConfig {
     /// Prices for agents that report no cost.
     pub prices: Prices,
     pub goals_parallel: bool,
+    /// Whether goals run in a room.
+    pub room: RoomUse,
     /// Variables that goals do not get: the keys of agents.
     pub withheld: Vec<String>,
     pub size: Size,

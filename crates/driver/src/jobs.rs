@@ -205,6 +205,7 @@ impl JobContext {
                 false => self.make_room(checkpoint.as_ref()),
                 true => self.room.miss().filter(|_| self.repository.is_some()),
             });
+            self.room.check().map_err(|why| Refusal::Room { why })?;
         }
         if let (Some(commits), Some(repository), None) = (&self.commits, &self.repository, &job.review) {
             commits.begin(repository, &plan, &mut notices);
@@ -258,18 +259,13 @@ impl JobContext {
 
     /// Makes the room of the run, of which `now` is a checkpoint.
     fn make_room(&self, now: Option<&Checkpoint>) -> Option<Notice> {
-        let (repository, now) = self.repository.as_ref().zip(now)?;
         let make = || {
-            Room::make(
-                &self.paths,
-                &self.run,
-                repository,
-                now,
-                &self.supervisor,
-                &self.files.scratch(),
-            )
+            let found = self.repository.as_ref().zip(now);
+            let (repository, now) = found.ok_or("git has no checkpoint of the files")?;
+            let scratch = self.files.scratch();
+            Room::make(&self.paths, &self.run, repository, now, &self.supervisor, &scratch)
         };
-        self.room.make(make)
+        self.room.make(make).filter(|_| self.repository.is_some())
     }
 
     /// Keeps the tests as they were when the run began; `now` is a checkpoint of the present files.

@@ -14,7 +14,7 @@ use std::{
 };
 
 use parking_lot::{Mutex, MutexGuard};
-use ralph_core::event::{Checkpoint, GoalResult, Notice, RunId, TestCounts};
+use ralph_core::event::{Checkpoint, GoalResult, Notice, RoomUse, RunId, TestCounts};
 use ralph_git::{CheckedOut, GitError, Repository};
 use ralph_system::{
     files::read_bytes,
@@ -89,50 +89,80 @@ pub(super) struct IgnoredEntry {
 
 /// The room of a run, if it has one.
 #[derive(Debug)]
-pub(super) struct RunRoom(Mutex<RoomState>);
+pub(super) struct RunRoom {
+    wanted: RoomUse,
+    state: Mutex<RoomState>,
+}
 
 #[derive(Debug, Clone)]
 enum RoomState {
     NotMade,
     Made(Arc<Room>),
-    /// It could not be made, or lacks something that goals need.
-    GivenUp,
+    /// Goals run in the project's directory, for this reason.
+    GivenUp(String),
 }
 
 impl RunRoom {
     /// Finds the room that an earlier process has made for this run.
-    pub(super) fn resuming(paths: &ProjectPaths, run: &RunId, repository: Option<&Repository>) -> RunRoom {
+    pub(super) fn resuming(
+        wanted: RoomUse,
+        paths: &ProjectPaths,
+        run: &RunId,
+        repository: Option<&Repository>,
+    ) -> RunRoom {
+        let repository = repository.filter(|_| wanted != RoomUse::Off);
         let room = repository.and_then(|repository| Room::of_run(paths, run, repository));
-        RunRoom(Mutex::new(
-            room.map_or(RoomState::NotMade, |room| RoomState::Made(Arc::new(room))),
-        ))
+        let state = room.map_or(RoomState::NotMade, |room| RoomState::Made(Arc::new(room)));
+        RunRoom {
+            wanted,
+            state: Mutex::new(state),
+        }
+    }
+
+    /// Gives the room up, and returns a notice of that.
+    fn give_up(&self, state: &mut RoomState, why: &str) -> Notice {
+        let why = match self.wanted {
+            RoomUse::Off => "`room` is \"off\"",
+            RoomUse::Auto | RoomUse::Required => why,
+        };
+        *state = RoomState::GivenUp(why.to_owned());
+        in_place(why)
+    }
+
+    /// Checks that goals have the room that the settings require.
+    ///
+    /// # Errors
+    /// Why they do not have it.
+    pub(super) fn check(&self) -> Result<(), String> {
+        match &*self.state.lock() {
+            RoomState::GivenUp(why) if self.wanted == RoomUse::Required => Err(why.clone()),
+            RoomState::NotMade | RoomState::Made(_) | RoomState::GivenUp(_) => Ok(()),
+        }
     }
 
     /// Makes the room before the first agent works. Returns a notice if that is not possible.
     pub(super) fn make(&self, make: impl FnOnce() -> Result<Room, String>) -> Option<Notice> {
-        let mut state = self.0.lock();
+        let mut state = self.state.lock();
         if !matches!(*state, RoomState::NotMade) {
             return None;
+        }
+        if self.wanted == RoomUse::Off {
+            return Some(self.give_up(&mut state, ""));
         }
         match make() {
             Ok(room) => {
                 *state = RoomState::Made(Arc::new(room));
                 None
             }
-            Err(why) => {
-                *state = RoomState::GivenUp;
-                Some(in_place(&why))
-            }
+            Err(why) => Some(self.give_up(&mut state, &why)),
         }
     }
 
     /// Gives the room up if it was not made before the first agent, and returns a notice of that.
     pub(super) fn miss(&self) -> Option<Notice> {
-        let mut state = self.0.lock();
-        matches!(*state, RoomState::NotMade).then(|| {
-            *state = RoomState::GivenUp;
-            in_place("the run has no copy from before its first agent")
-        })
+        let mut state = self.state.lock();
+        matches!(*state, RoomState::NotMade)
+            .then(|| self.give_up(&mut state, "the run has no copy from before its first agent"))
     }
 
     /// Returns the room with the files of a checkpoint; `None` if there is no room. Without a checkpoint it has to be new, as
@@ -146,7 +176,7 @@ impl RunRoom {
         checkpoint: Option<&Checkpoint>,
         is_new: bool,
     ) -> Result<Option<FilledRoom>, Notice> {
-        let (RoomState::Made(room), Some(repository)) = (self.0.lock().clone(), repository) else {
+        let (RoomState::Made(room), Some(repository)) = (self.state.lock().clone(), repository) else {
             return Ok(None);
         };
         let fill = match checkpoint {
@@ -165,11 +195,8 @@ impl RunRoom {
         let (worse, _) = pairs.find(|(inside, outside)| {
             outside.passed && !inside.passed || outside.passed == inside.passed && ran(outside) > ran(inside)
         })?;
-        *self.0.lock() = RoomState::GivenUp;
-        Some(in_place(&format!(
-            "`{}` does not find all that it needs in a copy",
-            worse.name
-        )))
+        let why = format!("`{}` does not find all that it needs in a copy", worse.name);
+        Some(self.give_up(&mut self.state.lock(), &why))
     }
 }
 

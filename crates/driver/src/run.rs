@@ -143,7 +143,7 @@ impl Driver {
         };
         let (repository, supervisor) = (config.repository.as_ref(), config.supervisor.clone());
         let autorun = Autorun::new(open.paths.project(), repository, open.paths.trust(), supervisor);
-        let room = RunRoom::resuming(&open.paths, &open.run, config.repository.as_ref());
+        let room = RunRoom::resuming(config.room, &open.paths, &open.run, config.repository.as_ref());
         let jobs = JobContext {
             run: open.run.clone(),
             paths: open.paths.clone(),

@@ -177,6 +177,9 @@ fn breakdown_in_words(why: &Breakdown) -> String {
         Breakdown::NoOriginals { why } => {
             format!("the work cannot be tried with the tests as they were when the run began: {why}")
         }
+        Breakdown::NoRoom { why } => {
+            format!("`room` is \"required\", and goals cannot run in a copy of the project: {why}")
+        }
         Breakdown::HookFailed { hook, result } => hook_failed_in_words(*hook, None, result),
         Breakdown::RepositoryLost { lost } => lost_repository_in_words(lost),
     }

@@ -1,8 +1,8 @@
 //! Names of the vocabulary's choices, as settings and manifests spell them.
 
 use ralph_core::event::{
-    Bite, GoalsWhen, KnownFailures, Mode, PermissionMode, Proof, ReviewWhen, SessionMode, ToolKind, Unanswered,
-    WindowPace,
+    Bite, GoalsWhen, KnownFailures, Mode, PermissionMode, Proof, ReviewWhen, RoomUse, SessionMode, ToolKind,
+    Unanswered, WindowPace,
 };
 use ralph_system::proc::StopSignal;
 
@@ -31,6 +31,14 @@ impl NamedChoice for Mode {
 impl NamedChoice for KnownFailures {
     const CHOICES: &'static [(&'static str, Self)] =
         &[("block", KnownFailures::Block), ("forgive", KnownFailures::Forgive)];
+}
+
+impl NamedChoice for RoomUse {
+    const CHOICES: &'static [(&'static str, Self)] = &[
+        ("auto", RoomUse::Auto),
+        ("required", RoomUse::Required),
+        ("off", RoomUse::Off),
+    ];
 }
 
 impl NamedChoice for Bite {
