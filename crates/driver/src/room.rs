@@ -22,7 +22,7 @@ use ralph_system::{
     paths::{ProjectPaths, create_private_dir, replace_file},
     proc::{ChildEnd, Ladder, Launch, Mount, MountWrites, Size, Stdin, StdoutMode, StopSignal, Supervisor, collector},
     tree_copy::{
-        FileStamp, copy_project, has_packages, is_as_copied, is_rebuilt, is_within, remove_tree, replace_tree,
+        FileStamp, bytes_in, copy_project, has_packages, is_as_copied, is_rebuilt, remove_tree, replace_tree,
         stamps_below,
     },
 };
@@ -239,7 +239,7 @@ impl Room {
 
     fn seed(&mut self, paths: &ProjectPaths, repository: &Repository, checkpoint: &Checkpoint) -> Result<(), String> {
         let most = free_bytes(&self.directory).unwrap_or(u64::MAX) / 2;
-        if !is_within(&self.root, most) {
+        if bytes_in(&self.root) > most {
             let most = size_in_words(most);
             return Err(format!(
                 "the project is larger than {most}, half of what is free on the disk"

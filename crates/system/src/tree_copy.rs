@@ -4,7 +4,7 @@
 //! system can do so.
 
 use std::{
-    fs::{self, DirBuilder, File, FileTimes, FileType, Permissions},
+    fs::{self, DirBuilder, File, FileTimes, FileType, Metadata, Permissions},
     io,
     os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, symlink},
     path::{Component, Path, PathBuf},
@@ -383,18 +383,14 @@ fn clear(path: &Path) -> Result<(), TreeCopyError> {
     removed.map_err(at(path))
 }
 
-/// Whether the files of a project have no more than `bytes`, without those of git.
-pub fn is_within(project: &Path, bytes: u64) -> bool {
-    let git = project.join(GIT);
-    let entries = WalkDir::new(project)
+/// Returns the size of the files of a directory, without those of its repository.
+pub fn bytes_in(directory: &Path) -> u64 {
+    let git = directory.join(GIT);
+    let entries = WalkDir::new(directory)
         .into_iter()
         .filter_entry(move |entry| entry.path() != git);
-    let mut left = Some(bytes);
-    for metadata in entries.flatten().filter_map(|entry| entry.metadata().ok()) {
-        let size = if metadata.is_file() { metadata.len() } else { 0 };
-        left = left.and_then(|left| left.checked_sub(size));
-    }
-    left.is_some()
+    let found = entries.flatten().filter_map(|entry| entry.metadata().ok());
+    found.filter(Metadata::is_file).map(|metadata| metadata.len()).sum()
 }
 
 /// Whether the files of a directory have no more than `left` bytes. Reduces `left` by their size.

@@ -20,6 +20,7 @@ use ralph_system::{
         ChildEnd, ConfinementLevel, Ladder, Launch, Mount, MountWrites, OutputSink, Size, Stdin, StdoutMode,
         StopSignal, Supervisor,
     },
+    tree_copy::bytes_in,
 };
 use ralph_text::{console, with_causes};
 use ralph_words::{counted, exceeded_in_words, exit_in_words, lacking_in_words, size_in_words};
@@ -258,7 +259,9 @@ fn state(path: &Path) -> DoctorFinding {
         .map_or_else(String::new, |system| format!(" on {}", system.name));
     let free = disk::free_bytes(path);
     let room = free.map_or_else(String::new, |bytes| format!(", {} free", size_in_words(bytes)));
-    let finding = |state, more: &str| DoctorFinding::new("state", state, format!("{shown}{on}{room}{more}"));
+    let used = size_in_words(bytes_in(path));
+    let text = format!("{shown}{on}, {used} used{room}");
+    let finding = |state, more: &str| DoctorFinding::new("state", state, format!("{text}{more}"));
     match (&system, free) {
         (_, Some(bytes)) if bytes < ROOM_BYTES => {
             finding(FindingState::Weak, ": little for journals and recordings").todo(ELSEWHERE)
