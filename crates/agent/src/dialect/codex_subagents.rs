@@ -5,31 +5,18 @@
 
 use std::collections::HashMap;
 
-use ralph_core::event::{AgentSignal, SubagentReport, Usage, clip};
+use ralph_core::event::{AgentSignal, TEXT_CAP_BYTES, Usage, clip};
 use serde_json::Value;
 
-use super::{
-    excerpt::TEXT_CAP_BYTES,
-    fields::{array, text},
-};
-
-/// Most threads that are followed.
-const KNOWN_CAP: usize = 4096;
-/// The time between two reports on the usage of a subagent.
-const USAGE_EVERY_MS: u64 = 10_000;
+use super::fields::{array, text};
+use crate::subagents::FollowedSubagents;
 
 #[derive(Debug, Default)]
 pub(crate) struct CodexSubagents {
     /// By the ids of their threads.
-    known: HashMap<String, FollowedThread>,
-}
-
-#[derive(Debug)]
-struct FollowedThread {
-    report: SubagentReport,
-    /// The usage of the thread when it was last told.
-    seen: Option<Usage>,
-    told_ms: u64,
+    known: FollowedSubagents,
+    /// The usage of threads when it was last told.
+    seen: HashMap<String, Usage>,
 }
 
 impl CodexSubagents {
@@ -37,7 +24,7 @@ impl CodexSubagents {
     pub(super) fn take(&mut self, item: &Value, own: Option<&str>, now_ms: u64, out: &mut Vec<AgentSignal>) {
         let field = |exec: &str, live: &str| item.get(exec).or_else(|| item.get(live)).unwrap_or(&Value::Null);
         let sender = field("sender_thread_id", "senderThreadId").as_str();
-        let parent = sender.filter(|sender| Some(*sender) != own && self.known.contains_key(*sender));
+        let parent = sender.filter(|sender| Some(*sender) != own && self.known.get(sender).is_some());
         let parent = parent.map(str::to_owned);
         if matches!(text(item, "/tool"), "spawn_agent" | "spawnAgent") {
             let threads = array(field("receiver_thread_ids", "receiverThreadIds"), "");
@@ -57,11 +44,11 @@ impl CodexSubagents {
     /// Notes that a thread works.
     pub(crate) fn turn_started(&mut self, thread: &str, now_ms: u64, out: &mut Vec<AgentSignal>) {
         self.begin(thread, None, "", now_ms, out);
-        self.set_running(thread, true, out);
+        self.known.change(thread, out, |report| report.running = true);
     }
 
     pub(crate) fn turn_ended(&mut self, thread: &str, out: &mut Vec<AgentSignal>) {
-        self.set_running(thread, false, out);
+        self.known.change(thread, out, |report| report.running = false);
     }
 
     /// Takes the usage of a thread so far, of which `last` is that of its last request. Returns what is new.
@@ -73,62 +60,23 @@ impl CodexSubagents {
         out: &mut Vec<AgentSignal>,
     ) -> Option<Usage> {
         self.begin(thread, None, "", now_ms, out);
-        let found = self.known.get_mut(thread)?;
+        self.known.get(thread)?;
         // A thread that was forked begins with the usage of the other.
-        let new = found.seen.replace(total).map_or(last, |seen| total.since(seen));
-        found.report.usage = found.report.usage.plus(new);
-        if now_ms.saturating_sub(found.told_ms) >= USAGE_EVERY_MS {
-            found.told_ms = now_ms;
-            found.tell(out);
-        }
+        let seen = self.seen.insert(thread.to_owned(), total);
+        let new = seen.map_or(last, |seen| total.since(seen));
+        self.known.spend(thread, now_ms, out, |so_far| so_far.plus(new));
         Some(new)
     }
 
     fn begin(&mut self, thread: &str, parent: Option<&str>, title: &str, now_ms: u64, out: &mut Vec<AgentSignal>) {
-        if let Some(found) = self.known.get_mut(thread) {
-            // Its turn may be told before its start.
-            if found.report.title.is_empty() && !title.is_empty() {
-                found.report.title = clip(title, TEXT_CAP_BYTES);
-                found.report.parent = parent.map(str::to_owned);
-                found.tell(out);
+        self.known
+            .begin(thread, (thread, parent.map(str::to_owned), title), now_ms, out);
+        // Its turn may be told before its start.
+        self.known.change(thread, out, |report| {
+            if report.title.is_empty() && !title.is_empty() {
+                report.title = clip(title, TEXT_CAP_BYTES);
+                report.parent = parent.map(str::to_owned);
             }
-            return;
-        }
-        if thread.is_empty() || self.known.len() == KNOWN_CAP {
-            return;
-        }
-        let report = SubagentReport {
-            id: thread.to_owned(),
-            parent: parent.map(str::to_owned),
-            title: clip(title, TEXT_CAP_BYTES),
-            running: true,
-            usage: Usage::default(),
-        };
-        let followed = FollowedThread {
-            report,
-            seen: None,
-            told_ms: now_ms,
-        };
-        followed.tell(out);
-        self.known.insert(thread.to_owned(), followed);
-    }
-
-    fn set_running(&mut self, thread: &str, running: bool, out: &mut Vec<AgentSignal>) {
-        if let Some(found) = self
-            .known
-            .get_mut(thread)
-            .filter(|found| found.report.running != running)
-        {
-            found.report.running = running;
-            found.tell(out);
-        }
-    }
-}
-
-impl FollowedThread {
-    fn tell(&self, out: &mut Vec<AgentSignal>) {
-        out.push(AgentSignal::Subagent {
-            subagent: Box::new(self.report.clone()),
         });
     }
 }

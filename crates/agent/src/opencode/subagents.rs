@@ -1,27 +1,16 @@
 //! The subagents of a turn: sessions that uses of a tool create. Pure.
 
-use std::collections::HashMap;
-
-use ralph_core::event::{AgentSignal, SubagentReport, Usage, clip};
+use ralph_core::event::{AgentSignal, SubagentReport};
 use serde_json::Value;
 
-use crate::dialect::{TEXT_CAP_BYTES, text};
+use crate::{dialect::text, subagents::FollowedSubagents};
 
 use super::wire::{MessagePart, ToolStatus};
-
-/// The time between two reports on the usage of a subagent.
-const USAGE_EVERY_MS: u64 = 10_000;
 
 #[derive(Debug, Default)]
 pub(super) struct OpencodeSubagents {
     /// By the ids of their sessions.
-    known: HashMap<String, FollowedSession>,
-}
-
-#[derive(Debug)]
-struct FollowedSession {
-    report: SubagentReport,
-    told_ms: u64,
+    known: FollowedSubagents,
 }
 
 impl OpencodeSubagents {
@@ -40,24 +29,14 @@ impl OpencodeSubagents {
             }
             return;
         }
-        let parent = self.known.get(&part.session).map(|parent| parent.report.id.clone());
+        let parent = self.known.id(&part.session);
         let title = match text(&part.raw, "/state/title") {
             "" => text(&part.raw, "/state/input/description"),
             title => title,
         };
-        let report = SubagentReport {
-            id: call.to_owned(),
-            parent,
-            title: clip(title, TEXT_CAP_BYTES),
-            running: true,
-            usage: Usage::default(),
-        };
-        self.begin(session, report, now_ms, out);
-        if matches!(part.tool_status(), ToolStatus::Completed | ToolStatus::Failed)
-            && let Some(found) = self.known.get_mut(session).filter(|found| found.report.running)
-        {
-            found.report.running = false;
-            found.tell(out);
+        self.known.begin(session, (call, parent, title), now_ms, out);
+        if matches!(part.tool_status(), ToolStatus::Completed | ToolStatus::Failed) {
+            self.known.change(session, out, |report| report.running = false);
         }
     }
 
@@ -67,37 +46,7 @@ impl OpencodeSubagents {
             return;
         };
         // Its tool is told later, or belongs to an earlier turn.
-        let report = SubagentReport {
-            id: session.to_owned(),
-            running: true,
-            ..SubagentReport::default()
-        };
-        self.begin(session, report, now_ms, out);
-        if let Some(found) = self.known.get_mut(session) {
-            found.report.usage = found.report.usage.plus(usage);
-            if now_ms.saturating_sub(found.told_ms) >= USAGE_EVERY_MS {
-                found.told_ms = now_ms;
-                found.tell(out);
-            }
-        }
-    }
-
-    fn begin(&mut self, session: &str, report: SubagentReport, now_ms: u64, out: &mut Vec<AgentSignal>) {
-        if !self.known.contains_key(session) {
-            let followed = FollowedSession {
-                report,
-                told_ms: now_ms,
-            };
-            followed.tell(out);
-            self.known.insert(session.to_owned(), followed);
-        }
-    }
-}
-
-impl FollowedSession {
-    fn tell(&self, out: &mut Vec<AgentSignal>) {
-        out.push(AgentSignal::Subagent {
-            subagent: Box::new(self.report.clone()),
-        });
+        self.known.begin(session, (session, None, ""), now_ms, out);
+        self.known.spend(session, now_ms, out, |so_far| so_far.plus(usage));
     }
 }
