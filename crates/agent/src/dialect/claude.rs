@@ -11,14 +11,14 @@ use ralph_core::event::{
 use serde_json::Value;
 
 use super::{
-    Dialect, DialectRow, Finish, TEXT_CAP_BYTES,
+    DialectRow, Finish, JsonDialect, JsonTurn, TEXT_CAP_BYTES,
     calls::{OpenCalls, path_in, short_input, tool_input},
     classify::{classify, from_name, from_status, one_line, repeated, with_time},
     claude_subagents::ClaudeSubagents,
     clock::ZonedClock,
     fields::{array, number, percent, text},
     head,
-    lines::{JsonLineParser, UnknownReports},
+    lines::UnknownReports,
     reset::{epoch_ms, in_ms, until_in_text},
     verdict::{self, without_verdict},
 };
@@ -31,14 +31,8 @@ pub(super) const ROW: DialectRow = DialectRow {
     reports_usage_in_turn: true,
     sums_usage: false,
     reports_subagents: true,
-    parser: || Box::<ClaudeStreamJson>::default(),
+    parser: || Box::<JsonDialect<ClaudeTurn>>::default(),
 };
-
-#[derive(Debug, Default)]
-pub(super) struct ClaudeStreamJson {
-    objects: JsonLineParser,
-    turn: ClaudeTurn,
-}
 
 /// Most messages, of an agent and its sub-agents, whose parts may arrive interleaved.
 const MESSAGES_AT_ONCE: usize = 32;
@@ -72,30 +66,27 @@ pub(crate) struct ClaudeTurn {
     ended: bool,
 }
 
-impl Dialect for ClaudeStreamJson {
+impl JsonTurn for ClaudeTurn {
     fn follow(&mut self, earlier: EarlierTurns) {
-        self.turn.follow(earlier);
-    }
-
-    fn feed(&mut self, bytes: &[u8], clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
-        let Self { objects, turn } = self;
-        objects.feed(bytes, out, |event, out| turn.take(&Value::Object(event), clock, out));
-    }
-
-    fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
-        let Self { objects, turn } = self;
-        objects.finish(out, |event, out| turn.take(&Value::Object(event), clock, out));
-        turn.finish(finish, clock, out);
-    }
-}
-
-impl ClaudeTurn {
-    pub(crate) fn follow(&mut self, earlier: EarlierTurns) {
         self.earlier = Some(earlier);
     }
 
+    fn take(&mut self, event: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
+        match text(event, "/type") {
+            "system" => self.system(event, clock, out),
+            "assistant" => self.assistant(event, clock, out),
+            "user" => self.user(event, clock, out),
+            "rate_limit_event" => self.limit(event, out),
+            "result" => self.result(event, clock, out),
+            "command_lifecycle" => {}
+            // Pieces of text that arrive as a whole later; they are requested as a sign of life.
+            "stream_event" => delta(event, out),
+            other => self.unknown(other, event, out),
+        }
+    }
+
     /// Ends the turn if the program ended without a `result`.
-    pub(crate) fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
+    fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         match self.held.take() {
             _ if self.ended => {}
             // A program that crashed has not continued.
@@ -103,7 +94,9 @@ impl ClaudeTurn {
             Some(_) | None => without_verdict(finish, self.message.take(), clock, out),
         }
     }
+}
 
+impl ClaudeTurn {
     /// Ends the turn with a problem that claude does not report itself.
     pub(crate) fn fail_with(&mut self, problem: Problem, out: &mut Vec<AgentSignal>) {
         if !std::mem::replace(&mut self.ended, true) {
@@ -118,20 +111,6 @@ impl ClaudeTurn {
         self.message = last
             .map(|text| clip_start(text, TEXT_CAP_BYTES))
             .or(self.message.take());
-    }
-
-    pub(crate) fn take(&mut self, event: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
-        match text(event, "/type") {
-            "system" => self.system(event, clock, out),
-            "assistant" => self.assistant(event, clock, out),
-            "user" => self.user(event, clock, out),
-            "rate_limit_event" => self.limit(event, out),
-            "result" => self.result(event, clock, out),
-            "command_lifecycle" => {}
-            // Pieces of text that arrive as a whole later; they are requested as a sign of life.
-            "stream_event" => delta(event, out),
-            other => self.unknown(other, event, out),
-        }
     }
 
     fn unknown(&mut self, kind: &str, event: &Value, out: &mut Vec<AgentSignal>) {

@@ -278,7 +278,7 @@ fn an_error_is_understood_as_others_put_it_that_speak_like_claude() {
 
 /// Parses a turn of the session `a` after others, and returns its usage. The totals are those of the session.
 fn used_in_turn(version: &str, earlier: EarlierTurns, total: u64) -> Usage {
-    let mut dialect = ClaudeStreamJson::default();
+    let mut dialect = KIND.parser();
     dialect.follow(earlier);
     let events = [
         json!({"type": "system", "subtype": "init", "session_id": "a", "claude_code_version": version}),

@@ -6,13 +6,13 @@ use ralph_core::event::{AgentSignal, FileChange, Problem, ProblemKind, Usage};
 use serde_json::Value;
 
 use super::{
-    Dialect, DialectRow, Finish, TEXT_CAP_BYTES,
+    DialectRow, Finish, JsonDialect, JsonTurn, TEXT_CAP_BYTES,
     calls::{OpenCalls, path_in, tool_input},
     classify::classify_answer,
     clock::ZonedClock,
     fields::{number, text},
     head,
-    lines::{JsonLineParser, UnknownReports},
+    lines::UnknownReports,
     verdict,
 };
 
@@ -23,14 +23,8 @@ pub(super) const ROW: DialectRow = DialectRow {
     reports_usage_in_turn: true,
     sums_usage: false,
     reports_subagents: false,
-    parser: || Box::<ClineJson>::default(),
+    parser: || Box::<JsonDialect<ClineTurn>>::default(),
 };
-
-#[derive(Debug, Default)]
-pub(super) struct ClineJson {
-    objects: JsonLineParser,
-    turn: ClineTurn,
-}
 
 #[derive(Debug, Default)]
 struct ClineTurn {
@@ -50,25 +44,7 @@ enum ClineEnd {
     Failed(Problem),
 }
 
-impl Dialect for ClineJson {
-    fn feed(&mut self, bytes: &[u8], clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
-        let Self { objects, turn } = self;
-        objects.feed(bytes, out, |event, out| turn.take(&Value::Object(event), clock, out));
-    }
-
-    fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
-        let Self { objects, turn } = self;
-        objects.finish(out, |event, out| turn.take(&Value::Object(event), clock, out));
-        let problem = match turn.end.take() {
-            Some(ClineEnd::Completed) => None,
-            Some(ClineEnd::Failed(problem)) => Some(problem),
-            Some(ClineEnd::Aborted) | None => Some(verdict::problem(finish, clock)),
-        };
-        verdict::end(problem, turn.message.take(), out);
-    }
-}
-
-impl ClineTurn {
+impl JsonTurn for ClineTurn {
     fn take(&mut self, line: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         match text(line, "/type") {
             "agent_event" => self.event(&line["event"], clock, out),
@@ -82,6 +58,17 @@ impl ClineTurn {
         }
     }
 
+    fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
+        let problem = match self.end.take() {
+            Some(ClineEnd::Completed) => None,
+            Some(ClineEnd::Failed(problem)) => Some(problem),
+            Some(ClineEnd::Aborted) | None => Some(verdict::problem(finish, clock)),
+        };
+        verdict::end(problem, self.message.take(), out);
+    }
+}
+
+impl ClineTurn {
     fn event(&mut self, event: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         let content = text(event, "/contentType");
         match (text(event, "/type"), content) {

@@ -7,14 +7,14 @@ use ralph_core::event::{AgentSignal, FileChange, Problem, SessionId, Usage, clip
 use serde_json::{Value, json};
 
 use super::{
-    Dialect, DialectRow, Finish, TEXT_CAP_BYTES, ZonedClock,
+    DialectRow, Finish, JsonDialect, JsonTurn, TEXT_CAP_BYTES, ZonedClock,
     calls::OpenCalls,
     classify::{classify, one_line, repeated},
     codex_subagents::CodexSubagents,
     command_line::bare_command,
     fields::text,
     head,
-    lines::{JsonLineParser, UnknownReports},
+    lines::UnknownReports,
     todos::TodoList,
     verdict::without_verdict,
 };
@@ -29,14 +29,8 @@ pub(super) const ROW: DialectRow = DialectRow {
     reports_usage_in_turn: false,
     sums_usage: true,
     reports_subagents: true,
-    parser: || Box::<CodexJson>::default(),
+    parser: || Box::<JsonDialect<CodexTurn>>::default(),
 };
-
-#[derive(Debug, Default)]
-pub(super) struct CodexJson {
-    objects: JsonLineParser,
-    turn: CodexTurn,
-}
 
 /// One turn, built from its events.
 #[derive(Debug, Default)]
@@ -54,32 +48,8 @@ pub(crate) struct CodexTurn {
     ended: bool,
 }
 
-impl Dialect for CodexJson {
-    fn feed(&mut self, bytes: &[u8], clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
-        let Self { objects, turn } = self;
-        objects.feed(bytes, out, |event, out| turn.take(&Value::Object(event), clock, out));
-    }
-
-    fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
-        let Self { objects, turn } = self;
-        objects.finish(out, |event, out| turn.take(&Value::Object(event), clock, out));
-        turn.finish(finish, clock, out);
-    }
-}
-
-impl CodexTurn {
-    /// Ends the turn with a failure if the program ended without a verdict.
-    pub(crate) fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
-        if self.ended {
-            return;
-        }
-        match self.error.take() {
-            Some(error) => self.fail(&error, clock, out),
-            None => without_verdict(finish, self.message.take(), clock, out),
-        }
-    }
-
-    pub(crate) fn take(&mut self, event: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
+impl JsonTurn for CodexTurn {
+    fn take(&mut self, event: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         let kind = text(event, "/type");
         match kind {
             "thread.started" => {
@@ -103,6 +73,19 @@ impl CodexTurn {
         }
     }
 
+    /// Ends the turn with a failure if the program ended without a verdict.
+    fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
+        if self.ended {
+            return;
+        }
+        match self.error.take() {
+            Some(error) => self.fail(&error, clock, out),
+            None => without_verdict(finish, self.message.take(), clock, out),
+        }
+    }
+}
+
+impl CodexTurn {
     fn unknown(&mut self, kind: &str, event: &Value, out: &mut Vec<AgentSignal>) {
         self.unknown.report(kind, || format!("unknown event {event}"), out);
     }

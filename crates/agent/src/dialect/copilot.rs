@@ -6,13 +6,13 @@ use ralph_core::event::{AgentSignal, FileChange, Problem, ProblemKind, SessionId
 use serde_json::Value;
 
 use super::{
-    Dialect, DialectRow, Finish, TEXT_CAP_BYTES,
+    DialectRow, Finish, JsonDialect, JsonTurn, TEXT_CAP_BYTES,
     calls::{OpenCalls, path_in, tool_input},
     classify::{classify_answer, one_line, repeated},
     clock::ZonedClock,
     fields::{array, number, text},
     head,
-    lines::{JsonLineParser, UnknownReports},
+    lines::UnknownReports,
     verdict,
 };
 
@@ -23,14 +23,8 @@ pub(super) const ROW: DialectRow = DialectRow {
     reports_usage_in_turn: false,
     sums_usage: false,
     reports_subagents: false,
-    parser: || Box::<CopilotJson>::default(),
+    parser: || Box::<JsonDialect<CopilotTurn>>::default(),
 };
-
-#[derive(Debug, Default)]
-pub(super) struct CopilotJson {
-    objects: JsonLineParser,
-    turn: CopilotTurn,
-}
 
 #[derive(Debug, Default)]
 struct CopilotTurn {
@@ -49,25 +43,7 @@ struct CopilotTurn {
     result: Option<u64>,
 }
 
-impl Dialect for CopilotJson {
-    fn feed(&mut self, bytes: &[u8], clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
-        let Self { objects, turn } = self;
-        objects.feed(bytes, out, |event, out| turn.take(&Value::Object(event), clock, out));
-    }
-
-    fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
-        let Self { objects, turn } = self;
-        objects.finish(out, |event, out| turn.take(&Value::Object(event), clock, out));
-        let problem = match (turn.error.take(), turn.result) {
-            (Some(error), _) => Some(error),
-            (None, Some(0)) if !turn.is_aborted => None,
-            (None, _) => Some(verdict::problem(finish, clock)),
-        };
-        verdict::end(problem, turn.message.take(), out);
-    }
-}
-
-impl CopilotTurn {
+impl JsonTurn for CopilotTurn {
     fn take(&mut self, event: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         let (kind, data) = (text(event, "/type"), &event["data"]);
         match kind {
@@ -128,6 +104,17 @@ impl CopilotTurn {
         }
     }
 
+    fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
+        let problem = match (self.error.take(), self.result) {
+            (Some(error), _) => Some(error),
+            (None, Some(0)) if !self.is_aborted => None,
+            (None, _) => Some(verdict::problem(finish, clock)),
+        };
+        verdict::end(problem, self.message.take(), out);
+    }
+}
+
+impl CopilotTurn {
     fn model(&mut self, data: &Value, out: &mut Vec<AgentSignal>) {
         let Some(model) = data["model"].as_str().filter(|_| !self.has_model) else {
             return;

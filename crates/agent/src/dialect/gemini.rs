@@ -7,13 +7,13 @@ use ralph_core::event::{AgentSignal, Exit, FileChange, Problem, ProblemKind, Ses
 use serde_json::Value;
 
 use super::{
-    Dialect, DialectRow, Finish, TEXT_CAP_BYTES,
+    DialectRow, Finish, JsonDialect, JsonTurn, TEXT_CAP_BYTES,
     calls::{OpenCalls, path_in, tool_input},
     classify::{classify, classify_last, from_status, one_line, repeated, with_time},
     clock::ZonedClock,
     fields::{number, text},
     head,
-    lines::{JsonLineParser, UnknownReports},
+    lines::UnknownReports,
     reset::{next_midnight, until_in_text},
     verdict,
 };
@@ -28,14 +28,8 @@ pub(super) const ROW: DialectRow = DialectRow {
     reports_usage_in_turn: false,
     sums_usage: false,
     reports_subagents: false,
-    parser: || Box::<GeminiStreamJson>::default(),
+    parser: || Box::<JsonDialect<GeminiTurn>>::default(),
 };
-
-#[derive(Debug, Default)]
-pub(super) struct GeminiStreamJson {
-    objects: JsonLineParser,
-    turn: GeminiTurn,
-}
 
 #[derive(Debug, Default)]
 struct GeminiTurn {
@@ -57,38 +51,7 @@ enum GeminiResult {
     Bad { kind: String, text: String },
 }
 
-impl Dialect for GeminiStreamJson {
-    fn feed(&mut self, bytes: &[u8], clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
-        let Self { objects, turn } = self;
-        objects.feed(bytes, out, |event, out| turn.take(&Value::Object(event), clock, out));
-    }
-
-    fn stderr_line(&mut self, line: &str, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
-        out.extend(retry(line, clock));
-    }
-
-    fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
-        let Self { objects, turn } = self;
-        objects.finish(out, |event, out| turn.take(&Value::Object(event), clock, out));
-        turn.say(out);
-        let problem = match (turn.end.take(), turn.error.take()) {
-            (Some(GeminiResult::Good), _) => None,
-            (Some(GeminiResult::Bad { kind, text }), error) => {
-                let text = if text.is_empty() {
-                    error.unwrap_or_default()
-                } else {
-                    text
-                };
-                Some(failure(&kind, &text, finish.exit, clock))
-            }
-            (None, Some(error)) => Some(failure("", &error, finish.exit, clock)),
-            (None, None) => Some(without_result(finish, clock)),
-        };
-        verdict::end(problem, turn.message.take(), out);
-    }
-}
-
-impl GeminiTurn {
+impl JsonTurn for GeminiTurn {
     fn take(&mut self, event: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         let kind = text(event, "/type");
         if kind != "message" {
@@ -114,6 +77,30 @@ impl GeminiTurn {
         }
     }
 
+    fn stderr_line(&mut self, line: &str, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
+        out.extend(retry(line, clock));
+    }
+
+    fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
+        self.say(out);
+        let problem = match (self.end.take(), self.error.take()) {
+            (Some(GeminiResult::Good), _) => None,
+            (Some(GeminiResult::Bad { kind, text }), error) => {
+                let text = if text.is_empty() {
+                    error.unwrap_or_default()
+                } else {
+                    text
+                };
+                Some(failure(&kind, &text, finish.exit, clock))
+            }
+            (None, Some(error)) => Some(failure("", &error, finish.exit, clock)),
+            (None, None) => Some(without_result(finish, clock)),
+        };
+        verdict::end(problem, self.message.take(), out);
+    }
+}
+
+impl GeminiTurn {
     fn message(&mut self, event: &Value, out: &mut Vec<AgentSignal>) {
         // Messages of the user are the prompt.
         if text(event, "/role") != "assistant" {

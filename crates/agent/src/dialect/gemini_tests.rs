@@ -117,15 +117,11 @@ fn the_pieces_of_a_message_are_said_as_one() {
 #[test]
 fn a_message_without_end_does_not_take_all_memory() {
     let piece = json!({"type": "message", "role": "assistant", "content": "x".repeat(500_000), "delta": true});
-    let mut dialect = GeminiStreamJson::default();
+    let mut turn = GeminiTurn::default();
     let mut out = Vec::new();
     for _ in 0..20 {
-        dialect.feed(
-            events(std::slice::from_ref(&piece)).as_bytes(),
-            &ZonedClock::at(NOW),
-            &mut out,
-        );
-        assert!(dialect.turn.saying.len() <= 3 * TEXT_CAP_BYTES);
+        turn.take(&piece, &ZonedClock::at(NOW), &mut out);
+        assert!(turn.saying.len() <= 3 * TEXT_CAP_BYTES);
     }
 }
 
@@ -154,7 +150,7 @@ fn retries_are_taken_from_what_it_writes_beside() {
         "Attempt to read a file failed",
     ];
     for line in lines {
-        GeminiStreamJson::default().stderr_line(line, &ZonedClock::at(NOW), &mut out);
+        KIND.parser().stderr_line(line, &ZonedClock::at(NOW), &mut out);
     }
     let retrying = |attempt, why: &str, kind| AgentSignal::Retrying {
         attempt: Some(attempt),

@@ -48,6 +48,7 @@ pub(super) use fields::{array, choices, number, percent, text};
 pub(super) use lines::{JsonLineParser, UnknownReports};
 pub(super) use opencode_parts::{file_change, is_denial, problem_of, tool_ended, tool_started, usage};
 pub use parser::{Dialect, Finish};
+pub(super) use parser::{JsonDialect, JsonTurn};
 pub use patterns::{LinePattern, LinePatterns};
 pub(super) use pi::PiTurn;
 pub(super) use reset::{epoch_ms, until_in_text};

@@ -7,12 +7,12 @@ use ralph_core::event::{AgentSignal, Problem, ProblemKind, SessionId, clip, clip
 use serde_json::Value;
 
 use super::{
-    Dialect, DialectRow, Finish, TEXT_CAP_BYTES,
+    DialectRow, Finish, JsonDialect, JsonTurn, TEXT_CAP_BYTES,
     calls::tool_input,
     classify::{classify, is_transient, one_line},
     clock::ZonedClock,
     fields::text,
-    lines::{JsonLineParser, UnknownReports},
+    lines::UnknownReports,
     opencode_parts::{file_change, is_denial, problem_of, tool_ended, tool_started, usage},
     verdict::{self, without_verdict},
 };
@@ -30,14 +30,8 @@ pub(super) const ROW: DialectRow = DialectRow {
     reports_usage_in_turn: true,
     sums_usage: false,
     reports_subagents: false,
-    parser: || Box::<OpencodeJson>::default(),
+    parser: || Box::<JsonDialect<OpencodeTurn>>::default(),
 };
-
-#[derive(Debug, Default)]
-pub(super) struct OpencodeJson {
-    objects: JsonLineParser,
-    turn: OpencodeTurn,
-}
 
 #[derive(Debug, Default)]
 struct OpencodeTurn {
@@ -62,30 +56,7 @@ struct OpencodeTurn {
     ended: bool,
 }
 
-impl Dialect for OpencodeJson {
-    fn feed(&mut self, bytes: &[u8], clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
-        let Self { objects, turn } = self;
-        objects.feed(bytes, out, |event, out| turn.take(&Value::Object(event), clock, out));
-    }
-
-    fn stderr_line(&mut self, line: &str, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
-        self.turn.stderr_line(line, clock, out);
-    }
-
-    fn is_stuck(&self) -> bool {
-        self.turn.ended
-    }
-
-    fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
-        let Self { objects, turn } = self;
-        objects.finish(out, |event, out| turn.take(&Value::Object(event), clock, out));
-        if !turn.ended {
-            turn.finish(finish, clock, out);
-        }
-    }
-}
-
-impl OpencodeTurn {
+impl JsonTurn for OpencodeTurn {
     fn take(&mut self, event: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         if self.ended {
             return;
@@ -110,6 +81,67 @@ impl OpencodeTurn {
         }
     }
 
+    fn stderr_line(&mut self, line: &str, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
+        if self.ended {
+            return;
+        }
+        let said = line.trim_start_matches(['!', ' ']);
+        if said.ends_with("auto-rejecting")
+            && let Some(permission) = said.strip_prefix("permission requested: ")
+        {
+            note(&mut self.refused, permission.trim_end_matches("; auto-rejecting"));
+        } else if said.ends_with("Falling back to default agent") {
+            // opencode would run a different agent than requested.
+            let kind = ProblemKind::Usage;
+            let text = one_line(said);
+            self.fail(Problem::said(kind, text), out);
+        } else if line.starts_with("timestamp=") && line.contains(" level=ERROR ") {
+            self.logged_error(line, clock, out);
+        }
+    }
+
+    fn is_stuck(&self) -> bool {
+        self.ended
+    }
+
+    fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
+        if self.ended {
+            return;
+        }
+        let denials = [&self.denied, &self.refused]
+            .into_iter()
+            .find(|denials| !denials.is_empty());
+        let denied = denials.map(|denials| Problem::said(ProblemKind::PermissionDenied, one_line(&denials.join(", "))));
+        match (self.error.take(), self.reason.take().as_deref(), denied) {
+            (Some(error), _, _) => {
+                let kept = |logged: &Problem| error.kind == ProblemKind::Other && logged.kind != ProblemKind::Other;
+                let problem = self.logged.take().filter(kept).unwrap_or(error);
+                self.fail(problem, out);
+            }
+            (None, Some("stop"), denied) => {
+                out.extend(denied.map(|problem| AgentSignal::Problem { problem }));
+                let message = self.message.take();
+                out.push(AgentSignal::TurnEnded { ok: true, message });
+            }
+            // A refused permission ends the turn after the step that asked for it.
+            (None, _, Some(denied)) => self.fail(denied, out),
+            (None, Some(reason), None) if reason != "tool-calls" => {
+                let kind = ProblemKind::Other;
+                let text = format!("the model stopped before it was done ({})", one_line(reason));
+                self.fail(Problem::said(kind, text), out);
+            }
+            // opencode answers an invalid command line only with its usage text.
+            (None, _, None) if finish.stderr.trim_start().starts_with("opencode run [message..]") => {
+                let kind = ProblemKind::Usage;
+                let text = "opencode does not understand its command line".to_owned();
+                self.fail(Problem::said(kind, text), out);
+            }
+            (None, _, None) => without_verdict(finish, self.message.take(), clock, out),
+        }
+    }
+}
+
+impl OpencodeTurn {
     fn open(&mut self, event: &Value, out: &mut Vec<AgentSignal>) {
         let session = event.get("sessionID").and_then(Value::as_str);
         if let Some(session) = session.filter(|_| !std::mem::replace(&mut self.opened, true)) {
@@ -177,25 +209,6 @@ impl OpencodeTurn {
         self.error = Some(problem);
     }
 
-    fn stderr_line(&mut self, line: &str, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
-        if self.ended {
-            return;
-        }
-        let said = line.trim_start_matches(['!', ' ']);
-        if said.ends_with("auto-rejecting")
-            && let Some(permission) = said.strip_prefix("permission requested: ")
-        {
-            note(&mut self.refused, permission.trim_end_matches("; auto-rejecting"));
-        } else if said.ends_with("Falling back to default agent") {
-            // opencode would run a different agent than requested.
-            let kind = ProblemKind::Usage;
-            let text = one_line(said);
-            self.fail(Problem::said(kind, text), out);
-        } else if line.starts_with("timestamp=") && line.contains(" level=ERROR ") {
-            self.logged_error(line, clock, out);
-        }
-    }
-
     fn logged_error(&mut self, line: &str, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         let Some(error) = value_in(line, "error.error").or_else(|| value_in(line, "error")) else {
             return;
@@ -223,39 +236,6 @@ impl OpencodeTurn {
     fn fail(&mut self, problem: Problem, out: &mut Vec<AgentSignal>) {
         self.ended = true;
         verdict::end(Some(problem), self.message.take(), out);
-    }
-
-    fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
-        let denials = [&self.denied, &self.refused]
-            .into_iter()
-            .find(|denials| !denials.is_empty());
-        let denied = denials.map(|denials| Problem::said(ProblemKind::PermissionDenied, one_line(&denials.join(", "))));
-        match (self.error.take(), self.reason.take().as_deref(), denied) {
-            (Some(error), _, _) => {
-                let kept = |logged: &Problem| error.kind == ProblemKind::Other && logged.kind != ProblemKind::Other;
-                let problem = self.logged.take().filter(kept).unwrap_or(error);
-                self.fail(problem, out);
-            }
-            (None, Some("stop"), denied) => {
-                out.extend(denied.map(|problem| AgentSignal::Problem { problem }));
-                let message = self.message.take();
-                out.push(AgentSignal::TurnEnded { ok: true, message });
-            }
-            // A refused permission ends the turn after the step that asked for it.
-            (None, _, Some(denied)) => self.fail(denied, out),
-            (None, Some(reason), None) if reason != "tool-calls" => {
-                let kind = ProblemKind::Other;
-                let text = format!("the model stopped before it was done ({})", one_line(reason));
-                self.fail(Problem::said(kind, text), out);
-            }
-            // opencode answers an invalid command line only with its usage text.
-            (None, _, None) if finish.stderr.trim_start().starts_with("opencode run [message..]") => {
-                let kind = ProblemKind::Usage;
-                let text = "opencode does not understand its command line".to_owned();
-                self.fail(Problem::said(kind, text), out);
-            }
-            (None, _, None) => without_verdict(finish, self.message.take(), clock, out),
-        }
     }
 }
 

@@ -110,7 +110,7 @@ fn stop() -> Value {
 
 /// Whether the program has to be ended after these events.
 fn is_stuck(stdout: &[Value]) -> bool {
-    let mut dialect = OpencodeJson::default();
+    let mut dialect = KIND.parser();
     dialect.feed(events(stdout).as_bytes(), &ZonedClock::at(NOW), &mut Vec::new());
     dialect.is_stuck()
 }
@@ -157,7 +157,7 @@ fn what_the_log_says_of_a_silent_wait_is_what_it_waits_for() {
 
 #[test]
 fn another_agent_than_the_one_asked_for_is_not_run() {
-    let mut dialect = OpencodeJson::default();
+    let mut dialect = KIND.parser();
     let mut out = Vec::new();
     dialect.stderr_line(
         "!  agent \"nosuch\" not found. Falling back to default agent",

@@ -1,8 +1,9 @@
 //! The interface of a dialect: it consumes a program's output and exit, and produces signals.
 
 use ralph_core::event::{AgentSignal, Exit};
+use serde_json::Value;
 
-use super::clock::ZonedClock;
+use super::{clock::ZonedClock, lines::JsonLineParser};
 use crate::usage::EarlierTurns;
 
 /// How a program ended, for a dialect to judge.
@@ -28,4 +29,51 @@ pub trait Dialect: Send {
     }
     /// Takes the exit of the program. On return, exactly one `TurnEnded` has been produced.
     fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, out: &mut Vec<AgentSignal>);
+}
+
+/// One turn, built from JSON objects, one per line. Its functions are those of [`Dialect`].
+pub(crate) trait JsonTurn: Default + Send {
+    fn follow(&mut self, _earlier: EarlierTurns) {}
+
+    fn take(&mut self, object: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>);
+
+    fn stderr_line(&mut self, _line: &str, _clock: &ZonedClock, _out: &mut Vec<AgentSignal>) {}
+
+    fn is_stuck(&self) -> bool {
+        false
+    }
+
+    fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, out: &mut Vec<AgentSignal>);
+}
+
+/// A dialect of JSON objects.
+#[derive(Debug, Default)]
+pub(crate) struct JsonDialect<T> {
+    objects: JsonLineParser,
+    turn: T,
+}
+
+impl<T: JsonTurn> Dialect for JsonDialect<T> {
+    fn follow(&mut self, earlier: EarlierTurns) {
+        self.turn.follow(earlier);
+    }
+
+    fn feed(&mut self, bytes: &[u8], clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
+        let Self { objects, turn } = self;
+        objects.feed(bytes, out, |object, out| turn.take(&Value::Object(object), clock, out));
+    }
+
+    fn stderr_line(&mut self, line: &str, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
+        self.turn.stderr_line(line, clock, out);
+    }
+
+    fn is_stuck(&self) -> bool {
+        self.turn.is_stuck()
+    }
+
+    fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
+        let Self { objects, turn } = self;
+        objects.finish(out, |object, out| turn.take(&Value::Object(object), clock, out));
+        turn.finish(finish, clock, out);
+    }
 }

@@ -6,13 +6,13 @@ use ralph_core::event::{AgentSignal, FileChange, Problem, ProblemKind, SessionId
 use serde_json::Value;
 
 use super::{
-    Dialect, DialectRow, Finish, TEXT_CAP_BYTES,
+    DialectRow, Finish, JsonDialect, JsonTurn, TEXT_CAP_BYTES,
     calls::{OpenCalls, path_in, tool_input},
     classify::{classify_answer, one_line, repeated},
     clock::ZonedClock,
     fields::{array, number, text},
     head,
-    lines::{JsonLineParser, UnknownReports},
+    lines::UnknownReports,
     verdict,
 };
 
@@ -23,14 +23,8 @@ pub(super) const ROW: DialectRow = DialectRow {
     reports_usage_in_turn: true,
     sums_usage: false,
     reports_subagents: false,
-    parser: || Box::<PiJson>::default(),
+    parser: || Box::<JsonDialect<PiTurn>>::default(),
 };
-
-#[derive(Debug, Default)]
-pub(super) struct PiJson {
-    objects: JsonLineParser,
-    turn: PiTurn,
-}
 
 /// One turn, built from its events. Those of `pi --mode rpc` are the same.
 #[derive(Debug, Default)]
@@ -46,42 +40,8 @@ pub(crate) struct PiTurn {
     is_settled: bool,
 }
 
-impl Dialect for PiJson {
-    fn feed(&mut self, bytes: &[u8], clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
-        let Self { objects, turn } = self;
-        objects.feed(bytes, out, |event, out| turn.take(&Value::Object(event), clock, out));
-    }
-
-    fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
-        let Self { objects, turn } = self;
-        objects.finish(out, |event, out| turn.take(&Value::Object(event), clock, out));
-        turn.finish(finish, clock, out);
-    }
-}
-
-impl PiTurn {
-    /// Ends the turn with the exit of the program.
-    pub(crate) fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
-        let problem = match (self.error.take(), self.is_settled) {
-            (None, true) => None,
-            (Some(error), true) => Some(error),
-            (_, false) => Some(verdict::problem(finish, clock)),
-        };
-        verdict::end(problem, self.message.take(), out);
-    }
-
-    /// Sets the session, which is reported once the first answer begins.
-    pub(crate) fn set_session(&mut self, id: &Value) {
-        self.session = id.as_str().map(|id| SessionId(id.to_owned()));
-    }
-
-    /// Settles a turn whose prompt pi has refused.
-    pub(crate) fn refuse(&mut self, why: &str, clock: &ZonedClock) {
-        self.error = Some(failure(why, clock));
-        self.is_settled = true;
-    }
-
-    pub(crate) fn take(&mut self, event: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
+impl JsonTurn for PiTurn {
+    fn take(&mut self, event: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         match text(event, "/type") {
             "session" => self.set_session(&event["id"]),
             "message_start" => self.open(&event["message"], out),
@@ -118,6 +78,29 @@ impl PiTurn {
                 self.unknown.report(&other, || format!("unknown event {event}"), out);
             }
         }
+    }
+
+    /// Ends the turn with the exit of the program.
+    fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
+        let problem = match (self.error.take(), self.is_settled) {
+            (None, true) => None,
+            (Some(error), true) => Some(error),
+            (_, false) => Some(verdict::problem(finish, clock)),
+        };
+        verdict::end(problem, self.message.take(), out);
+    }
+}
+
+impl PiTurn {
+    /// Sets the session, which is reported once the first answer begins.
+    pub(crate) fn set_session(&mut self, id: &Value) {
+        self.session = id.as_str().map(|id| SessionId(id.to_owned()));
+    }
+
+    /// Settles a turn whose prompt pi has refused.
+    pub(crate) fn refuse(&mut self, why: &str, clock: &ZonedClock) {
+        self.error = Some(failure(why, clock));
+        self.is_settled = true;
     }
 
     /// Reports session and model once the first answer begins.

@@ -4,12 +4,8 @@ use ralph_core::event::{AgentSignal, clip, clip_start};
 use serde_json::Value;
 
 use super::{
-    Dialect, DialectRow, Finish, OUTPUT_CAP_BYTES, TEXT_CAP_BYTES, ZonedClock,
-    classify::with_time,
-    head,
-    lines::{JsonLineParser, UnknownReports},
-    reset::until_in_text,
-    verdict::without_verdict,
+    DialectRow, Finish, JsonDialect, JsonTurn, OUTPUT_CAP_BYTES, TEXT_CAP_BYTES, ZonedClock, classify::with_time, head,
+    lines::UnknownReports, reset::until_in_text, verdict::without_verdict,
 };
 
 pub(super) const ROW: DialectRow = DialectRow {
@@ -19,14 +15,8 @@ pub(super) const ROW: DialectRow = DialectRow {
     reports_usage_in_turn: true,
     sums_usage: false,
     reports_subagents: true,
-    parser: || Box::<RalphJsonl>::default(),
+    parser: || Box::<JsonDialect<RalphTurn>>::default(),
 };
-
-#[derive(Debug, Default)]
-pub(super) struct RalphJsonl {
-    objects: JsonLineParser,
-    turn: RalphTurn,
-}
 
 #[derive(Debug, Default)]
 struct RalphTurn {
@@ -35,23 +25,8 @@ struct RalphTurn {
     ended: bool,
 }
 
-impl Dialect for RalphJsonl {
-    fn feed(&mut self, bytes: &[u8], clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
-        let Self { objects, turn } = self;
-        objects.feed(bytes, out, |object, out| turn.take(Value::Object(object), clock, out));
-    }
-
-    fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
-        let Self { objects, turn } = self;
-        objects.finish(out, |object, out| turn.take(Value::Object(object), clock, out));
-        if !std::mem::replace(&mut turn.ended, true) {
-            without_verdict(finish, turn.message.take(), clock, out);
-        }
-    }
-}
-
-impl RalphTurn {
-    fn take(&mut self, object: Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
+impl JsonTurn for RalphTurn {
+    fn take(&mut self, object: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         let kind = object
             .get("type")
             .and_then(Value::as_str)
@@ -130,6 +105,12 @@ impl RalphTurn {
             signal => out.push(signal),
         }
     }
+
+    fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
+        if !std::mem::replace(&mut self.ended, true) {
+            without_verdict(finish, self.message.take(), clock, out);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -147,7 +128,7 @@ mod tests {
     fn parsed(input: &str, exit: Exit, stderr: &str) -> Vec<AgentSignal> {
         let clock = ZonedClock::at("2026-11-20T10:00:00Z");
         let mut out = Vec::new();
-        let mut dialect = RalphJsonl::default();
+        let mut dialect = DialectKind::RalphJsonl.parser();
         dialect.feed(input.as_bytes(), &clock, &mut out);
         dialect.finish(
             Finish {

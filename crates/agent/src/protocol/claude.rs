@@ -23,8 +23,8 @@ use super::{
     Exchange, PENDING_CAP, Protocol, SessionCommand, SessionOpening, difference::difference, seam::used_without_asking,
 };
 use crate::dialect::{
-    ClaudeTurn, Finish, JsonLineParser, UnknownReports, ZonedClock, array, choices, one_line, path_in, short_input,
-    text,
+    ClaudeTurn, Finish, JsonLineParser, JsonTurn, UnknownReports, ZonedClock, array, choices, one_line, path_in,
+    short_input, text,
 };
 use crate::usage::EarlierTurns;
 

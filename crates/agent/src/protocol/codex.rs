@@ -20,8 +20,8 @@ use super::{
     codex_steering::SteeringQueue,
 };
 use crate::dialect::{
-    CodexTurn, Finish, JsonLineParser, UNEXPLAINED_BY_CODEX, UnknownReports, ZonedClock, attempts, classify, one_line,
-    repeated,
+    CodexTurn, Finish, JsonLineParser, JsonTurn, UNEXPLAINED_BY_CODEX, UnknownReports, ZonedClock, attempts, classify,
+    one_line, repeated,
 };
 
 #[derive(Debug, Default)]

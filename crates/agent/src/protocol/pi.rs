@@ -11,7 +11,7 @@ use ralph_core::event::SteeringId;
 use serde_json::{Value, json};
 
 use super::{Exchange, Protocol, SessionCommand, SessionOpening};
-use crate::dialect::{Finish, JsonLineParser, PiTurn, UnknownReports, ZonedClock, array, text};
+use crate::dialect::{Finish, JsonLineParser, JsonTurn, PiTurn, UnknownReports, ZonedClock, array, text};
 
 /// The requests of extensions that wait for an answer.
 const QUESTIONS: [&str; 4] = ["confirm", "editor", "input", "select"];
