@@ -1,19 +1,12 @@
 //! Blocking work around an iteration on disk and git, done off the loop; its result becomes an input.
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    path::{Path, PathBuf},
-    sync::Arc,
-    thread,
-    time::Duration,
-};
+use std::{collections::BTreeSet, fs, path::Path, sync::Arc, thread, time::Duration};
 
 use parking_lot::Mutex;
 use ralph_core::{
     event::{
         Checkpoint, Claim, Elsewhere, IterationCommit, LIST_CAP, Leftover, LowDisk, Notice, PlanSnapshot, RunId,
-        SteeringKind, TestsChange,
+        Settings, SteeringKind, TestsChange,
     },
     machine::{FoundTests, Preparation, Refusal, Settlement, Statement, Verification},
 };
@@ -66,10 +59,8 @@ pub(super) struct JobContext {
     pub(super) run: RunId,
     pub(super) paths: ProjectPaths,
     pub(super) files: RunPaths,
-    pub(super) plan: PathBuf,
+    pub(super) settings: Arc<Settings>,
     pub(super) plan_target: PlanTarget,
-    /// The section of the plan to work on; `None` for the whole plan.
-    pub(super) section: Option<String>,
     pub(super) taskless: Taskless,
     pub(super) task_rules: TaskRules,
     pub(super) template: PromptTemplate,
@@ -105,7 +96,7 @@ pub(super) struct JobContext {
 impl JobContext {
     /// Whether a file is neither the plan nor ralph's own.
     fn is_work(&self, path: &Path) -> bool {
-        path != self.plan && !path.starts_with(self.paths.project().join(".ralph"))
+        path != self.settings.plan && !path.starts_with(self.paths.project().join(".ralph"))
     }
 }
 
@@ -167,7 +158,8 @@ impl JobContext {
         let is_first = job.plan.tasks.is_empty() && job.missing == 0;
         if is_first {
             // A run that knows no tasks yet needs a plan with some.
-            read_plan(&self.plan, self.section.as_deref(), self.taskless).map_err(|(why, _)| Refusal::Plan { why })?;
+            read_plan(&self.settings.plan, self.settings.section.as_deref(), self.taskless)
+                .map_err(|(why, _)| Refusal::Plan { why })?;
         }
         let mut story_state = None;
         let (plan, unread) = match self.read_plan() {
@@ -477,8 +469,14 @@ impl JobContext {
 
     /// Returns the plan's path as the agent can use it.
     fn shown_plan(&self) -> String {
-        let shown = self.plan.strip_prefix(self.paths.project()).unwrap_or(&self.plan);
-        ralph_words::prompt::plan_in_prompt(&shown.to_string_lossy(), self.section.as_deref())
+        let Settings { plan, section, .. } = &*self.settings;
+        let shown = plan.strip_prefix(self.paths.project()).unwrap_or(plan);
+        ralph_words::prompt::plan_in_prompt(&shown.to_string_lossy(), section.as_deref())
+    }
+
+    fn parsed_plan(&self) -> Result<ParsedPlan, String> {
+        let Settings { plan, section, .. } = &*self.settings;
+        self.plan_target.read(plan, section.as_deref())
     }
 
     fn render(
@@ -490,12 +488,12 @@ impl JobContext {
     ) -> RenderedPrompt {
         let context = PromptContext {
             plan: &self.shown_plan(),
-            kind: PlanKind::from_path(&self.plan),
+            kind: PlanKind::from_path(&self.settings.plan),
             story_state,
             template: &self.template,
             confined: self.confined,
             repository: self.repository.as_ref(),
-            scopes: self.scopes.at_start(),
+            scopes: &self.settings.scopes,
         };
         context.prompt(job, plan, found)
     }
@@ -504,7 +502,7 @@ impl JobContext {
         ReviewContext {
             run: &self.run,
             files: &self.files,
-            plan: &self.plan,
+            plan: &self.settings.plan,
             repository: self.repository.as_ref(),
             supervisor: &self.supervisor,
         }
@@ -534,7 +532,7 @@ impl JobContext {
     fn read_plan(&self) -> Result<ParsedPlan, String> {
         let mut reads = 1;
         loop {
-            match self.plan_target.read(&self.plan, self.section.as_deref()) {
+            match self.parsed_plan() {
                 Err(_) if reads < PLAN_READS => {
                     reads += 1;
                     thread::sleep(PLAN_READ_PAUSE);
@@ -546,7 +544,7 @@ impl JobContext {
 
     /// Returns the positions of the tasks of `before` whose box differs on disk; `None` if the plan cannot be read now.
     pub(super) fn toggled_boxes(&self, before: &PlanSnapshot) -> Option<Vec<u32>> {
-        let reading = self.plan_target.read(&self.plan, self.section.as_deref()).ok()?;
+        let reading = self.parsed_plan().ok()?;
         let mut plan = reading.plan;
         self.task_rules
             .hold(&mut plan, before, &[], &self.scopes.unchecked(before));

@@ -451,7 +451,10 @@ impl Driver {
             one_way: self.is_one_way(),
             env: vec![
                 ("RALPH_ITERATION".to_owned(), iteration.to_string()),
-                ("RALPH_PLAN".to_owned(), jobs.plan.to_string_lossy().into_owned()),
+                (
+                    "RALPH_PLAN".to_owned(),
+                    jobs.settings.plan.to_string_lossy().into_owned(),
+                ),
                 (
                     "RALPH_PROJECT".to_owned(),
                     jobs.paths.project().to_string_lossy().into_owned(),

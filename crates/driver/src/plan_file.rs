@@ -3,10 +3,11 @@
 use std::{
     collections::{BTreeSet, HashMap},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use parking_lot::Mutex;
-use ralph_core::event::{Goal, GoalResult, Notice, PlanSnapshot, ScopedTask, Settings, TaskSettings};
+use ralph_core::event::{Goal, GoalResult, Notice, PlanSnapshot, Settings, TaskSettings};
 use ralph_plan::{ParsedPlan, PlanError, PlanKind, TaskMistake};
 use ralph_system::files::{self, PLAN_CAP_BYTES, ReadError};
 use ralph_text::{Position, with_causes};
@@ -143,22 +144,16 @@ impl PlanTarget {
 pub(super) struct TaskRules {
     /// The run's own agent first.
     agents: Vec<AvailableAgent>,
-    /// The goals of the run, which include the checks that its tasks had when it began.
-    goals: Vec<Goal>,
-    /// Texts of the tasks that were optional when the run began.
-    optional: Vec<String>,
-    /// The scopes that tasks had then.
-    scopes: Vec<ScopedTask>,
+    /// Those of the run: its goals include the checks that its tasks had when it began.
+    settings: Arc<Settings>,
     reported_mistakes: Mutex<BTreeSet<String>>,
 }
 
 impl TaskRules {
-    pub(super) fn new(agents: &[AvailableAgent], settings: &Settings) -> Self {
+    pub(super) fn new(agents: &[AvailableAgent], settings: &Arc<Settings>) -> Self {
         Self {
             agents: agents.to_vec(),
-            goals: settings.goals.clone(),
-            optional: settings.optional_tasks.clone(),
-            scopes: settings.scopes.clone(),
+            settings: Arc::clone(settings),
             reported_mistakes: Mutex::default(),
         }
     }
@@ -192,7 +187,7 @@ impl TaskRules {
         mistakes.extend(others);
         for task in plan.tasks.iter_mut().filter(|task| task.settings.optional) {
             // An agent may have written it; the task may have gained a note.
-            task.settings.optional = self.optional.iter().any(|known| {
+            task.settings.optional = self.settings.optional_tasks.iter().any(|known| {
                 let note = task.text.strip_prefix(known.as_str());
                 note.is_some_and(|note| !note.starts_with(char::is_alphanumeric))
             });
@@ -217,9 +212,9 @@ impl TaskRules {
         results: &[GoalResult],
         held: &BTreeSet<String>,
     ) -> Vec<String> {
-        ralph_plan::hold_out_of_scope(plan, &self.scopes, held);
+        ralph_plan::hold_out_of_scope(plan, &self.settings.scopes, held);
         ralph_plan::keep_done(before, plan);
-        ralph_plan::hold_unchecked(plan, &self.goals, before, results)
+        ralph_plan::hold_unchecked(plan, &self.settings.goals, before, results)
     }
 
     /// Returns the tasks whose check or scope is not that of the run. The run keeps those with which it began, whoever changed
@@ -230,7 +225,7 @@ impl TaskRules {
         places: &[(usize, Position)],
         mistakes: &[TaskMistake],
     ) -> Vec<TaskMistake> {
-        let checks = self.goals.iter();
+        let checks = self.settings.goals.iter();
         let checks: HashMap<&str, &str> = checks
             .filter_map(|goal| Some((goal.task.as_deref()?, goal.command.as_str())))
             .collect();
@@ -241,7 +236,7 @@ impl TaskRules {
                 checks.get(found.text.as_str()).copied(),
                 found.settings.check.as_deref(),
             );
-            let scope = self.scopes.iter().find(|scoped| scoped.task == found.text);
+            let scope = self.settings.scopes.iter().find(|scoped| scoped.task == found.text);
             let scope = scope.filter(|scoped| scoped.only != found.settings.only);
             let what = match (own, written) {
                 (own, written) if own == written => {

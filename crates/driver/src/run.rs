@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use ralph_core::{
     event::{
         AgentSignal, AskEvent, BackgroundCommand, CommandRefusal, Day, Event, IterationEvent, Notice, RequestedBy,
-        RunEvent, StopReason, StopRequest,
+        RunEvent, Settings, StopReason, StopRequest,
     },
     machine::{Input, LoopState, Start, Step, step},
 };
@@ -119,12 +119,13 @@ impl Driver {
     pub fn new(mut open: OpenRun, config: RunConfig, hub: Hub) -> Self {
         let paused = open.paths.pause_file().symlink_metadata().is_ok();
         let pid = std::process::id();
-        let taskless = Taskless::with(&config.settings.plan, &config.settings.goals, config.promise.as_deref());
-        let day = (!config.settings.limits.per_day.is_none()).then(|| config.clock.today());
+        let settings = Arc::new(config.settings);
+        let taskless = Taskless::with(&settings.plan, &settings.goals, config.promise.as_deref());
+        let day = (!settings.limits.per_day.is_none()).then(|| config.clock.today());
         let first = if open.recovered {
             Input::Recover {
                 pid,
-                settings: Box::new(config.settings.clone()),
+                settings: Box::new(Settings::clone(&settings)),
                 pause_file: paused,
                 day,
             }
@@ -132,7 +133,7 @@ impl Driver {
             Input::Start(Box::new(Start {
                 project: open.paths.project().to_owned(),
                 pid,
-                settings: config.settings.clone(),
+                settings: Settings::clone(&settings),
                 promise: config.promise.unwrap_or_else(new_promise),
                 pause_file: paused,
                 number: open.earlier.number + 1,
@@ -148,11 +149,9 @@ impl Driver {
             run: open.run.clone(),
             paths: open.paths.clone(),
             files: open.files.clone(),
-            plan: config.settings.plan.clone(),
-            plan_target: PlanTarget::new(&config.settings.plan, open.paths.project()),
-            section: config.settings.section.clone(),
+            plan_target: PlanTarget::new(&settings.plan, open.paths.project()),
             taskless,
-            task_rules: TaskRules::new(&config.agents, &config.settings),
+            task_rules: TaskRules::new(&config.agents, &settings),
             template: config.template,
             confined: config.confined,
             commits: config.commits.then(|| IterationCommits::new(open.files.uncommitted())),
@@ -165,12 +164,8 @@ impl Driver {
             head: Mutex::default(),
             leavings: Mutex::default(),
             left: config.left,
-            scopes: RunScopes::new(
-                &config.settings.scopes,
-                config.test_files,
-                open.paths.project(),
-                &config.settings.plan,
-            ),
+            scopes: RunScopes::new(&settings, config.test_files, open.paths.project()),
+            settings,
             gate: Arc::new(TestGate::new(config.runners, config.guard, &open.paths, &open.files)),
             room,
             unchanged_before: Mutex::default(),
@@ -282,7 +277,7 @@ impl Driver {
 
     /// Returns the file of the plan, with links in its path resolved.
     pub fn plan_file(&self) -> PathBuf {
-        std::fs::canonicalize(&self.jobs.plan).unwrap_or_else(|_| self.jobs.plan.clone())
+        std::fs::canonicalize(&self.jobs.settings.plan).unwrap_or_else(|_| self.jobs.settings.plan.clone())
     }
 
     /// Whether the pause file existed when the driver was built.

@@ -6,10 +6,11 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use ralph_core::{
-    event::{Checkpoint, LIST_CAP, PlanSnapshot, ScopedTask, has_grown},
+    event::{Checkpoint, LIST_CAP, PlanSnapshot, ScopedTask, Settings, has_grown},
     machine::ScopeFinding,
     run::TaskChanges,
 };
@@ -21,7 +22,7 @@ use super::job_facts::SettleJob;
 
 /// The scopes of a run.
 pub(super) struct RunScopes {
-    at_start: Vec<ScopedTask>,
+    settings: Arc<Settings>,
     /// Tells files with tests, which belong to every scope.
     tests: FileGuard,
     project: PathBuf,
@@ -36,25 +37,23 @@ struct ChangedFiles {
 }
 
 impl RunScopes {
-    pub(super) fn new(at_start: &[ScopedTask], tests: FileGuard, project: &Path, plan: &Path) -> Self {
+    pub(super) fn new(settings: &Arc<Settings>, tests: FileGuard, project: &Path) -> Self {
         Self {
-            at_start: at_start.to_vec(),
+            settings: Arc::clone(settings),
             tests,
             project: project.to_owned(),
-            plan: [plan.to_owned()].into_iter().chain(plan.canonicalize().ok()).collect(),
+            plan: [settings.plan.clone()]
+                .into_iter()
+                .chain(settings.plan.canonicalize().ok())
+                .collect(),
         }
     }
 
     /// The open tasks that have a scope, by their names: their ticks were not looked at.
     pub(super) fn unchecked(&self, before: &PlanSnapshot) -> BTreeSet<String> {
         let open = before.tasks.iter().filter(|task| !task.done);
-        let scoped = open.filter_map(|task| before.scope_of(&self.at_start, &task.text));
+        let scoped = open.filter_map(|task| before.scope_of(&self.settings.scopes, &task.text));
         scoped.map(|scoped| scoped.task).collect()
-    }
-
-    /// The scopes of tasks when the run began.
-    pub(super) fn at_start(&self) -> &[ScopedTask] {
-        &self.at_start
     }
 
     /// Checks the scopes of the task of an iteration and of those that it ticked. `now` is the plan with all its ticks.
@@ -76,7 +75,7 @@ impl RunScopes {
         let texts: BTreeSet<&str> = ticked.iter().copied().chain(given).collect();
         let scopes: Vec<Option<ScopedTask>> = texts
             .iter()
-            .map(|text| job.plan.scope_of(&self.at_start, text))
+            .map(|text| job.plan.scope_of(&self.settings.scopes, text))
             .collect();
         let scoped: BTreeMap<&str, &ScopedTask> = scopes
             .iter()
@@ -84,7 +83,9 @@ impl RunScopes {
             .map(|scoped| (scoped.task.as_str(), scoped))
             .collect();
         let is_ticked = |task: &str| {
-            let ticked = ticked.iter().filter_map(|text| job.plan.scope_of(&self.at_start, text));
+            let ticked = ticked
+                .iter()
+                .filter_map(|text| job.plan.scope_of(&self.settings.scopes, text));
             ticked.into_iter().any(|scoped| scoped.task == task)
         };
         // A task without a scope, which is worked on as well, may change every file.
