@@ -11,9 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ralph_system::proc::{
-    Child, ChildEnd, Ladder, Launch, OutputSink, Size, Stdin, StdoutMode, StopSignal, Supervisor,
-};
+use ralph_system::proc::{Child, ChildEnd, Ladder, Launch, OutputSink, StopSignal, Supervisor};
 use tempfile::TempDir;
 
 use crate::harness::write_program;
@@ -74,25 +72,15 @@ impl ProcessSandbox {
     }
 
     fn launch(&self, steps: &[&str]) -> Launch {
+        let run = format!("run-{}", self.dir.path().display());
         Launch {
-            program: AGENT.into(),
             args: steps.iter().map(Into::into).collect(),
-            cwd: self.path(""),
-            env: Vec::new(),
-            env_remove: Vec::new(),
-            stdin: Stdin::Null,
-            stdout: StdoutMode::Terminal,
-            size: Size { cols: 80, rows: 24 },
             ladder: Ladder {
                 first: StopSignal::Interrupt,
                 grace: LONG,
             },
-            readable: Vec::new(),
-            writable: Vec::new(),
-            unpacks_to: None,
-            run_id: format!("run-{}", self.dir.path().display()),
-            scratch: self.path("scratch"),
             guard: Some(GUARD.into()),
+            ..Launch::new(AGENT, &self.path(""), LONG, &run, &self.path("scratch"))
         }
     }
 

@@ -11,15 +11,13 @@
 use std::{
     fs,
     io::{self, BufRead, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex},
     thread,
     time::Duration,
 };
 
-use ralph_system::proc::{
-    ChildEnd, Ladder, Launch, OutputSink, Size, Stdin, StdoutMode, StopSignal, StopSpeed, Supervisor,
-};
+use ralph_system::proc::{ChildEnd, Ladder, Launch, OutputSink, Stdin, StopSignal, StopSpeed, Supervisor};
 
 use crate::Outcome;
 
@@ -50,25 +48,18 @@ pub fn run(args: &[String]) -> Outcome<()> {
     let inherited = fds();
     let supervisor = Supervisor::default();
     supervisor.become_subreaper();
+    let grace = Duration::from_millis(grace.parse().map_err(|_| "GRACE_MS is not a number")?);
+    let here = std::env::current_dir().map_err(|error| error.to_string())?;
     let launch = Launch {
-        program: PathBuf::from(program),
         args: args.iter().map(Into::into).collect(),
-        cwd: std::env::current_dir().map_err(|error| error.to_string())?,
-        env: Vec::new(),
         env_remove: std::env::var("WITHOUT").into_iter().collect(),
         stdin: Stdin::Piped,
-        stdout: StdoutMode::Terminal,
-        size: Size { cols: 80, rows: 24 },
         ladder: Ladder {
             first: StopSignal::Interrupt,
-            grace: Duration::from_millis(grace.parse().map_err(|_| "GRACE_MS is not a number")?),
+            grace,
         },
-        readable: Vec::new(),
-        writable: Vec::new(),
-        unpacks_to: None,
-        run_id: run_id.clone(),
-        scratch: PathBuf::from(scratch),
         guard: Some(PathBuf::from(guard)),
+        ..Launch::new(program, &here, grace, run_id, Path::new(scratch))
     };
     let start = || {
         let named = Arc::new(Mutex::new(()));

@@ -82,9 +82,7 @@ pub(super) fn launch(
         env.extend(mcp_variables(manifest, &servers, &env));
     }
     Ok(Launch {
-        program,
         args,
-        cwd: request.cwd.clone(),
         env,
         env_remove: command.env_remove.clone(),
         stdin: match command.prompt {
@@ -100,11 +98,14 @@ pub(super) fn launch(
         size: request.size,
         ladder: manifest.stop,
         readable: vec![request.prompt.clone(), request.scratch.clone()],
-        writable: Vec::new(),
         unpacks_to: command.unpacks_to.clone(),
-        run_id: request.run.0.clone(),
-        scratch: request.scratch.clone(),
-        guard: None,
+        ..Launch::new(
+            program,
+            &request.cwd,
+            manifest.stop.grace,
+            &request.run.0,
+            &request.scratch,
+        )
     })
 }
 

@@ -5,7 +5,7 @@
 use std::{
     ffi::OsString,
     mem,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::mpsc::{self, Receiver, Sender},
     time::Duration,
 };
@@ -14,9 +14,7 @@ use ralph_core::{
     event::Notice,
     run::{Phase, RunView},
 };
-use ralph_system::proc::{
-    Child, ChildEnd, Ladder, Launch, OutputSink, Size, Stdin, StdoutMode, StopSignal, Supervisor,
-};
+use ralph_system::proc::{Child, ChildEnd, Launch, OutputSink, Supervisor};
 use ralph_text::{one_line, with_causes};
 use ralph_words::exit_in_words;
 
@@ -121,24 +119,14 @@ impl WakeLock {
             end: tell,
         };
         let launch = Launch {
-            program,
             args: args.iter().map(OsString::from).collect(),
-            cwd: PathBuf::from("/"),
-            env: Vec::new(),
-            env_remove: Vec::new(),
-            stdin: Stdin::Null,
-            stdout: StdoutMode::Terminal,
-            size: Size { cols: 80, rows: 24 },
-            ladder: Ladder {
-                first: StopSignal::Terminate,
-                grace: Duration::from_secs(1),
-            },
-            readable: Vec::new(),
-            writable: Vec::new(),
-            unpacks_to: None,
-            run_id: self.run_id.clone(),
-            scratch: self.scratch.clone(),
-            guard: None,
+            ..Launch::new(
+                program,
+                Path::new("/"),
+                Duration::from_secs(1),
+                &self.run_id,
+                &self.scratch,
+            )
         };
         let holder = self
             .supervisor

@@ -14,10 +14,7 @@ use ralph_gate::runner::{OutputReader, Runners, TestReport, read_report};
 use ralph_system::{
     diagnostics::inherited,
     files::read_bytes,
-    proc::{
-        ChildEnd, Ladder, Launch, Printed, RUN_ID_VAR, Size, Stdin, StdoutMode, StopSignal, StopSpeed, Supervisor,
-        collector,
-    },
+    proc::{ChildEnd, Launch, Printed, RUN_ID_VAR, Size, StdoutMode, StopSpeed, Supervisor, collector},
 };
 use ralph_text::{KeptEscapes, PlainLines, PlainText, with_causes};
 use tokio::{
@@ -469,24 +466,13 @@ pub(super) fn launch(command: &str, context: &ExecutionContext) -> Launch {
     let env = [cache].into_iter().chain(set).chain(given).collect();
     let env_remove = context.withheld.iter().cloned().chain(removed).collect();
     Launch {
-        program: PathBuf::from(SHELL),
         args: vec![OsString::from("-c"), OsString::from(command)],
-        cwd: context.project.clone(),
         env,
         env_remove,
-        stdin: Stdin::Null,
-        stdout: StdoutMode::Terminal,
         size: SIZE,
-        ladder: Ladder {
-            first: StopSignal::Terminate,
-            grace: GRACE,
-        },
         readable: vec![compiled],
         writable,
-        unpacks_to: None,
-        run_id: context.run_id.clone(),
-        scratch: context.scratch.clone(),
-        guard: None,
+        ..Launch::new(SHELL, &context.project, GRACE, &context.run_id, &context.scratch)
     }
 }
 

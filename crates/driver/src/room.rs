@@ -20,7 +20,7 @@ use ralph_system::{
     files::read_bytes,
     os::disk::free_bytes,
     paths::{ProjectPaths, create_private_dir, replace_file},
-    proc::{ChildEnd, Ladder, Launch, Mount, MountWrites, Size, Stdin, StdoutMode, StopSignal, Supervisor, collector},
+    proc::{ChildEnd, Launch, Mount, MountWrites, StdoutMode, Supervisor, collector},
     tree_copy::{
         FileStamp, bytes_in, copy_project, has_packages, is_as_copied, is_rebuilt, remove_tree, replace_tree,
         stamps_below,
@@ -533,24 +533,9 @@ impl Room {
     /// Runs a program that does nothing, with the mount of the room.
     fn try_mounts(&self, supervisor: &Supervisor, scratch: &Path, run: &RunId) -> Result<(), String> {
         let launch = Launch {
-            program: "/bin/sh".into(),
             args: ["-c", ":"].map(Into::into).to_vec(),
-            cwd: self.root.clone(),
-            env: Vec::new(),
-            env_remove: Vec::new(),
-            stdin: Stdin::Null,
             stdout: StdoutMode::Piped,
-            size: Size { cols: 80, rows: 24 },
-            ladder: Ladder {
-                first: StopSignal::Terminate,
-                grace: GRACE,
-            },
-            readable: Vec::new(),
-            writable: Vec::new(),
-            unpacks_to: None,
-            run_id: run.0.clone(),
-            scratch: scratch.to_owned(),
-            guard: None,
+            ..Launch::new("/bin/sh", &self.root, GRACE, &run.0, scratch)
         };
         let (sink, ended) = collector(|_| {});
         let started = supervisor.mounting(vec![self.in_place(&self.tree)]).spawn(launch, sink);

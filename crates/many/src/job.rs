@@ -5,10 +5,7 @@ use std::{collections::VecDeque, ffi::OsString, fs::File, io::Write, path::Path,
 use ralph_core::event::Exit;
 use ralph_system::{
     files,
-    proc::{
-        Child, ChildEnd, Ladder, Launch, OutputSink, Size, SpawnError, Stdin, StdoutMode, StopSignal, Supervisor,
-        own_executable,
-    },
+    proc::{Child, ChildEnd, Ladder, Launch, OutputSink, Size, SpawnError, StopSignal, Supervisor, own_executable},
 };
 
 /// How long a run may take to end after it is asked to: its agent is stopped first, step by step.
@@ -46,24 +43,14 @@ pub(super) fn start(
     ended: impl FnOnce(EndedJob) + Send + 'static,
 ) -> Result<Child, SpawnError> {
     let launch = Launch {
-        program: own_executable(),
         args: job.args,
-        cwd: job.cwd.to_owned(),
         env: job.env,
-        env_remove: Vec::new(),
-        stdin: Stdin::Null,
-        stdout: StdoutMode::Terminal,
         size: SIZE,
         ladder: Ladder {
             first: StopSignal::Interrupt,
             grace: GRACE,
         },
-        readable: Vec::new(),
-        writable: Vec::new(),
-        unpacks_to: None,
-        run_id: job.id,
-        scratch: job.scratch.to_owned(),
-        guard: None,
+        ..Launch::new(own_executable(), job.cwd, GRACE, &job.id, job.scratch)
     };
     let output = LogOutput {
         // Without a log, the user still has the run's journal.

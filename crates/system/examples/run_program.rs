@@ -13,7 +13,7 @@ use std::{
 };
 
 use ralph_core::event::Exit;
-use ralph_system::proc::{self, ChildEnd, Ladder, Launch, OutputSink, Size, Stdin, StdoutMode, StopSignal, Supervisor};
+use ralph_system::proc::{self, ChildEnd, Launch, OutputSink, Stdin, Supervisor};
 
 /// Copies the terminal to stdout, and sends the end.
 struct Copy(Sender<ChildEnd>);
@@ -42,24 +42,15 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     let scratch = tempfile::tempdir()?;
     let (sender, ended) = channel();
     let launch = Launch {
-        program: PathBuf::from(program),
         args: args.to_vec(),
-        cwd: env::current_dir()?,
-        env: Vec::new(),
-        env_remove: Vec::new(),
         stdin: Stdin::Terminal,
-        stdout: StdoutMode::Terminal,
-        size: Size { cols: 80, rows: 24 },
-        ladder: Ladder {
-            first: StopSignal::Terminate,
-            grace: Duration::from_secs(5),
-        },
-        readable: Vec::new(),
-        writable: Vec::new(),
-        unpacks_to: None,
-        run_id: "example".to_owned(),
-        scratch: scratch.path().to_owned(),
-        guard: None,
+        ..Launch::new(
+            program,
+            &env::current_dir()?,
+            Duration::from_secs(5),
+            "example",
+            scratch.path(),
+        )
     };
     let child = Supervisor::default().spawn(launch, Box::new(Copy(sender)))?;
     let end = ended.recv()?;

@@ -16,10 +16,7 @@ use ralph_system::{
         watch,
     },
     paths::ProjectPaths,
-    proc::{
-        ChildEnd, ConfinementLevel, Ladder, Launch, Mount, MountWrites, OutputSink, Size, Stdin, StdoutMode,
-        StopSignal, Supervisor,
-    },
+    proc::{ChildEnd, ConfinementLevel, Launch, Mount, MountWrites, OutputSink, Stdin, Supervisor},
     tree_copy::bytes_in,
 };
 use ralph_text::{console, with_causes};
@@ -128,25 +125,17 @@ fn run_guarded(paths: &ProjectPaths, supervisor: &Supervisor) -> Result<(), Stri
 
 fn run_shell(paths: &ProjectPaths, supervisor: &Supervisor) -> Result<(), String> {
     let scratch = check_files(paths).map_err(|error| format!("no directory for its files: {error}"))?;
+    let run = format!("doctor-{}", std::process::id());
     let launch = Launch {
-        program: PathBuf::from("/bin/sh"),
         args: ["-c", "test -t 0 && test -t 1"].map(OsString::from).into(),
-        cwd: PathBuf::from("/"),
-        env: Vec::new(),
-        env_remove: Vec::new(),
         stdin: Stdin::Terminal,
-        stdout: StdoutMode::Terminal,
-        size: Size { cols: 80, rows: 24 },
-        ladder: Ladder {
-            first: StopSignal::Terminate,
-            grace: Duration::from_secs(1),
-        },
-        readable: Vec::new(),
-        writable: Vec::new(),
-        unpacks_to: None,
-        run_id: format!("doctor-{}", std::process::id()),
-        scratch: scratch.path().to_owned(),
-        guard: None,
+        ..Launch::new(
+            "/bin/sh",
+            Path::new("/"),
+            Duration::from_secs(1),
+            &run,
+            scratch.path(),
+        )
     };
     let (sender, ended) = mpsc::sync_channel(1);
     let _child = supervisor

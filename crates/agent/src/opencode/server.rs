@@ -12,7 +12,7 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use ralph_system::proc::{Child, Launch, Size, Stdin, StdoutMode, StopSpeed, Supervisor};
+use ralph_system::proc::{Child, Launch, Size, StopSpeed, Supervisor};
 use tokio::time::{Instant, sleep, timeout};
 use tracing::info;
 
@@ -221,25 +221,18 @@ impl ServerProvider {
         env.push((Credentials::PASSWORD_VAR.to_owned(), credentials.password.clone()));
         let monitor = Arc::new(ProcessMonitor::default());
         let launch = Launch {
-            program,
             args: command
                 .args
                 .iter()
                 .filter_map(|arg| Some(filled(arg, port)?.into()))
                 .collect(),
-            cwd: spec.cwd.clone(),
             env,
             env_remove: [&command.env_remove[..], &OF_ONE_SESSION.map(str::to_owned)].concat(),
-            stdin: Stdin::Null,
-            stdout: StdoutMode::Terminal,
             size: ROWS_AND_COLUMNS,
             ladder: self.manifest.stop,
-            readable: Vec::new(),
-            writable: Vec::new(),
             unpacks_to: command.unpacks_to.clone(),
-            run_id: spec.run.clone(),
-            scratch: spec.scratch.clone(),
             guard: self.guard.clone(),
+            ..Launch::new(program, &spec.cwd, self.manifest.stop.grace, &spec.run, &spec.scratch)
         };
         let child = self
             .supervisor

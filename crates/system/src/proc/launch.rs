@@ -4,7 +4,7 @@ use std::{
     ffi::OsString,
     fmt,
     net::SocketAddr,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -79,6 +79,32 @@ pub struct Launch {
     pub scratch: PathBuf,
     /// An executable that answers to `__guard --spec FILE`; `None` for the running executable.
     pub guard: Option<PathBuf>,
+}
+
+impl Launch {
+    /// A program without arguments or input, on a terminal of 80×24, which is asked to end by SIGTERM.
+    pub fn new(program: impl Into<PathBuf>, cwd: &Path, grace: Duration, run_id: &str, scratch: &Path) -> Launch {
+        Launch {
+            program: program.into(),
+            args: Vec::new(),
+            cwd: cwd.to_owned(),
+            env: Vec::new(),
+            env_remove: Vec::new(),
+            stdin: Stdin::Null,
+            stdout: StdoutMode::Terminal,
+            size: Size { cols: 80, rows: 24 },
+            ladder: Ladder {
+                first: StopSignal::Terminate,
+                grace,
+            },
+            readable: Vec::new(),
+            writable: Vec::new(),
+            unpacks_to: None,
+            run_id: run_id.to_owned(),
+            scratch: scratch.to_owned(),
+            guard: None,
+        }
+    }
 }
 
 /// The rights of a program, and everything that it starts, to files, signals and sockets.

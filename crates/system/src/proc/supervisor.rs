@@ -85,20 +85,9 @@ impl Default for Supervisor {
 impl Supervisor {
     /// Makes the supervisor for ralph's `main`: helpers run below a guard, which is this executable.
     pub fn for_main() -> Self {
-        let children = Arc::default();
-        Self {
-            helpers: Helpers::below_a_guard(Arc::clone(&children)),
-            children,
-            trees: Arc::default(),
-            confinement: None,
-            on_refused: None,
-            on_left_running: None,
-            memory_bytes: None,
-            tree_limits: TreeLimits::default(),
-            mounts: Arc::default(),
-            is_low: false,
-            guard: None,
-        }
+        let mut supervisor = Self::default();
+        supervisor.helpers = Helpers::below_a_guard(Arc::clone(&supervisor.children));
+        supervisor
     }
 
     /// Starts `launch` under a guard; one named reader thread hands its output to `output`.

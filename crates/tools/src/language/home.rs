@@ -1,10 +1,10 @@
 //! The environment of language tools: the project, the supervisor of their processes, and the sandbox for their files.
 
-use std::{ffi::OsString, io, path::PathBuf, time::Duration};
+use std::{io, path::PathBuf, time::Duration};
 
 use ralph_system::{
     diagnostics::inherited,
-    proc::{Ladder, Launch, Size, Stdin, StdoutMode, StopSignal, Supervisor},
+    proc::{Launch, Size, StdoutMode, Supervisor},
 };
 use tokio::task::spawn_blocking;
 
@@ -29,24 +29,13 @@ impl Home {
     /// The launch of a program in the project, without input. `grace` is the time it has to end by itself.
     pub(super) fn launch(&self, program: PathBuf, args: &[String], grace: Duration) -> Launch {
         Launch {
-            program,
-            args: args.iter().map(Into::into).collect::<Vec<OsString>>(),
-            cwd: self.project.clone(),
+            args: args.iter().map(Into::into).collect(),
             env: vec![("NO_COLOR".to_owned(), "1".to_owned())],
             env_remove: self.withheld.clone(),
-            stdin: Stdin::Null,
             stdout: StdoutMode::Piped,
             size: Size { cols: 200, rows: 50 },
-            ladder: Ladder {
-                first: StopSignal::Terminate,
-                grace,
-            },
-            readable: Vec::new(),
-            writable: Vec::new(),
-            unpacks_to: None,
-            run_id: self.run_id.clone(),
-            scratch: self.scratch.clone(),
             guard: self.guard.clone(),
+            ..Launch::new(program, &self.project, grace, &self.run_id, &self.scratch)
         }
     }
 }
