@@ -5,7 +5,7 @@ use std::{env, fs, path::Path};
 use crate::{
     event::{
         Answered, Ask, AskEvent, AskId, AskVerdict, Checkpoint, Choice, Decider, Event, Exit, GateEvent, GoalFailure,
-        GoalResult, IterationEvent, Offer, Outcome, PermissionRequest, Question, Record, Role, SubagentStart, ToolKind,
+        GoalResult, IterationEvent, Offer, Outcome, PermissionRequest, Question, Record, Role, ToolKind,
     },
     run::RunView,
 };
@@ -200,8 +200,8 @@ pub fn question_asked(number: u32, several: bool) -> Event {
         header: "Colour".to_owned(),
         text: "Which colour shall the button have?".to_owned(),
         choices: vec![choice("red", "like fire"), choice("blue", "like the sea")],
-        multiple: false,
         free_text: true,
+        ..Question::default()
     };
     let sizes = Question {
         text: "Which sizes?".to_owned(),
@@ -230,40 +230,19 @@ pub fn question_asked(number: u32, several: bool) -> Event {
 
 /// A request to use a tool of an MCP server.
 pub fn server_tool_asked(tool: &str) -> PermissionRequest {
-    PermissionRequest {
-        id: AskId("1".to_owned()),
-        call: None,
-        tool: tool.to_owned(),
-        kind: ToolKind::Mcp,
-        title: String::new(),
-        reason: None,
-        command: None,
-        paths: Vec::new(),
-        url: None,
-        diff: None,
-        questions: Vec::new(),
-        subagent: SubagentStart::No,
-    }
+    PermissionRequest::new(AskId("1".to_owned()), tool, ToolKind::Mcp, String::new())
 }
 
 /// A request to run `git push` that the user is asked about.
 pub fn permission_asked(number: u32) -> Event {
     let request = PermissionRequest {
-        id: AskId(format!("request-{number}")),
-        call: None,
-        tool: "Bash".to_owned(),
-        kind: ToolKind::Shell,
         title: "git push origin main --force-with-lease".to_owned(),
         reason: Some("Publish the branch so that the reviewers can look at it.".to_owned()),
         command: Some(
             "git add --all && git commit -m 'Keep keys in one place' \\\n  && git push origin main --force-with-lease"
                 .to_owned(),
         ),
-        paths: Vec::new(),
-        url: None,
-        diff: None,
-        questions: Vec::new(),
-        subagent: SubagentStart::No,
+        ..PermissionRequest::for_shell(AskId(format!("request-{number}")), "")
     };
     Event::Ask(AskEvent::Asked {
         ask: Box::new(Ask {

@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AskId, Decider, GuardedChange, List, Offer, PermissionMode, PermissionRequest, Question, RuleScope, SubagentStart,
-    ToolKind,
+    AskId, Decider, GuardedChange, List, Offer, PermissionMode, PermissionRequest, Question, RuleScope, ToolKind,
 };
 use crate::json::ReadJson;
 
@@ -142,7 +141,7 @@ impl Ask {
     pub fn by_tool(number: u32, iteration: u32, question: &Question) -> Self {
         let request = PermissionRequest {
             questions: vec![question.clone()],
-            ..own_request("question", ToolKind::Mcp, question.text.clone())
+            ..PermissionRequest::new(AskId(String::new()), "question", ToolKind::Mcp, question.text.clone())
         };
         Self {
             kind: AskKind::Ticket,
@@ -158,24 +157,6 @@ impl Ask {
     /// Whether it asks to accept what the agent did: no agent waits for the answer, and a yes is no message to one.
     pub fn is_decision(&self) -> bool {
         matches!(self.kind, AskKind::Tests | AskKind::Scope)
-    }
-}
-
-/// A request that no agent waits for.
-pub(crate) fn own_request(tool: &str, kind: ToolKind, title: String) -> PermissionRequest {
-    PermissionRequest {
-        id: AskId(String::new()),
-        call: None,
-        tool: tool.to_owned(),
-        kind,
-        title,
-        reason: None,
-        command: None,
-        paths: Vec::new(),
-        url: None,
-        diff: None,
-        questions: Vec::new(),
-        subagent: SubagentStart::No,
     }
 }
 

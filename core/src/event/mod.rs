@@ -64,7 +64,6 @@ pub use crate::limits::{DayLimits, LimitKind, Limits, NewLimits, SizeLimit, Suba
 pub use crate::subagents::{SubagentReport, SubagentStart};
 pub use agent::{AgentSignal, Exit, FileChange, Finding, Problem, ProblemClass, ProblemKind};
 pub use agent_event::AgentEvent;
-pub(crate) use ask::own_request;
 pub use ask::{Answered, Ask, AskEvent, AskKind, AskVerdict};
 pub use background::{
     BACKGROUND_COMMAND_CAP_BYTES, BackgroundCommand, BackgroundEnd, BackgroundEvent, BackgroundLimits,

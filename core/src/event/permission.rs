@@ -136,21 +136,29 @@ impl AskId {
 }
 
 impl PermissionRequest {
-    /// Creates a request for a shell command that no agent waits for.
-    pub fn for_shell(id: AskId, command: &str) -> Self {
+    /// Creates a request with nothing but what every use of a tool has.
+    pub fn new(id: AskId, tool: &str, kind: ToolKind, title: String) -> Self {
         Self {
             id,
             call: None,
-            tool: "Bash".to_owned(),
-            kind: ToolKind::Shell,
-            title: command.to_owned(),
+            tool: tool.to_owned(),
+            kind,
+            title,
             reason: None,
-            command: Some(command.to_owned()),
+            command: None,
             paths: Vec::new(),
             url: None,
             diff: None,
             questions: Vec::new(),
             subagent: SubagentStart::No,
+        }
+    }
+
+    /// Creates a request for a shell command that no agent waits for.
+    pub fn for_shell(id: AskId, command: &str) -> Self {
+        Self {
+            command: Some(command.to_owned()),
+            ..Self::new(id, "Bash", ToolKind::Shell, command.to_owned())
         }
     }
 

@@ -7,7 +7,7 @@ use crate::{
     event::{
         AgentSignal, Answer, AnswerPlace, AskEvent, AskId, AskVerdict, Decider, Decision, DenialLimits, Event,
         IterationEvent, Limits, Offer, PermissionMode, PermissionRequest, PlanSnapshot, RequestedBy, Ruling, RunEvent,
-        Settings, StopRequest, SubagentStart, ToolKind, Unanswered, UserCommand, Waiting,
+        Settings, StopRequest, Unanswered, UserCommand, Waiting,
     },
     run::Phase,
 };
@@ -57,20 +57,7 @@ fn ruling(decision: Decision) -> Ruling {
 }
 
 fn request(id: &str, decision: Decision, iteration: u32) -> Input {
-    let request = PermissionRequest {
-        id: AskId(id.to_owned()),
-        call: None,
-        tool: "Bash".to_owned(),
-        kind: ToolKind::Shell,
-        title: id.to_owned(),
-        reason: None,
-        command: Some(id.to_owned()),
-        paths: Vec::new(),
-        url: None,
-        diff: None,
-        questions: Vec::new(),
-        subagent: SubagentStart::No,
-    };
+    let request = PermissionRequest::for_shell(AskId(id.to_owned()), id);
     Input::PermissionRequested {
         iteration,
         request: Box::new(request),

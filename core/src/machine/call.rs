@@ -105,11 +105,9 @@ mod tests {
 
     fn question() -> Box<Question> {
         Box::new(Question {
-            header: String::new(),
             text: "Which colour?".to_owned(),
-            choices: Vec::new(),
-            multiple: false,
             free_text: true,
+            ..Question::default()
         })
     }
 

@@ -2,8 +2,8 @@
 
 use crate::event::{
     AgentSignal, Answer, AnswerPlace, Answered, AskEvent, AskId, AskVerdict, Choice, Decider, Decision, Event,
-    IterationEvent, Offer, PermissionMode, PermissionRequest, PlanSnapshot, Question, Ruling, SteeringEvent,
-    SubagentStart, TaskEvent, ToolKind, Unanswered,
+    IterationEvent, Offer, PermissionMode, PermissionRequest, PlanSnapshot, Question, Ruling, SteeringEvent, TaskEvent,
+    ToolKind, Unanswered,
 };
 
 use super::{Effect, Input, Settlement, TimerKind, permission_tests::Loop, testing};
@@ -20,18 +20,13 @@ fn asked(id: &str) -> Input {
         ..Question::default()
     };
     let request = PermissionRequest {
-        id: AskId(id.to_owned()),
-        call: None,
-        tool: "question".to_owned(),
-        kind: ToolKind::Other,
-        title: "Which colour?".to_owned(),
-        reason: None,
-        command: None,
-        paths: Vec::new(),
-        url: None,
-        diff: None,
         questions: vec![question],
-        subagent: SubagentStart::No,
+        ..PermissionRequest::new(
+            AskId(id.to_owned()),
+            "question",
+            ToolKind::Other,
+            "Which colour?".to_owned(),
+        )
     };
     let by = Decider::Mode {
         mode: PermissionMode::Auto,

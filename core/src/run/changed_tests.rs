@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Recent;
 use crate::event::{
-    AgentCall, AgentEvent, Ask, AskKind, ConfirmedBy, Event, GateEvent, GuardedChange, PermissionRequest, TestsChange,
-    ToolKind, own_request,
+    AgentCall, AgentEvent, Ask, AskId, AskKind, ConfirmedBy, Event, GateEvent, GuardedChange, PermissionRequest,
+    TestsChange, ToolKind,
 };
 
 const CONFIRMED: usize = 100;
@@ -43,7 +43,7 @@ pub fn tests_question(number: u32, iteration: u32, change: &TestsChange) -> Ask 
         reason: (!change.why.is_empty()).then(|| change.why.to_string()),
         paths,
         diff: Some(change.diff.to_string()),
-        ..own_request("tests", ToolKind::Other, title)
+        ..PermissionRequest::new(AskId(String::new()), "tests", ToolKind::Other, title)
     };
     Ask {
         kind: AskKind::Tests,

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 use super::RunView;
 use crate::event::{
-    Ask, AskKind, Checkpoint, Event, IterationEvent, Missing, PermissionRequest, TaskEvent, Text, ToolKind, has_grown,
-    own_request,
+    Ask, AskId, AskKind, Checkpoint, Event, IterationEvent, Missing, PermissionRequest, TaskEvent, Text, ToolKind,
+    has_grown,
 };
 
 /// The changes of a task outside of its scope.
@@ -162,7 +162,7 @@ pub(crate) fn scope_question(view: &RunView, iteration: u32, scopes: &Scopes) ->
     );
     let request = PermissionRequest {
         paths: files,
-        ..own_request("scope", ToolKind::Other, title)
+        ..PermissionRequest::new(AskId(String::new()), "scope", ToolKind::Other, title)
     };
     let number = view.permissions.asked + 1;
     Some(Ask {

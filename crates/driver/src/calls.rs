@@ -383,11 +383,10 @@ impl Driver {
             description: String::new(),
         };
         let question = Box::new(Question {
-            header: String::new(),
             text,
             choices: choices.into_iter().map(choice).collect(),
-            multiple: false,
             free_text: true,
+            ..Question::default()
         });
         let is_live = self.is_steerable();
         let events = self.advance(&Input::AgentAsked { iteration, question })?;

@@ -1,7 +1,7 @@
 //! Questions of agents to language servers, answered outside of the loop, which goes on meanwhile.
 
 use ralph_core::{
-    event::{AskId, Decision, Notice, PermissionRequest, SubagentStart, ToolKind},
+    event::{AskId, Decision, Notice, PermissionRequest, ToolKind},
     run::Permissions,
 };
 use ralph_state::control::{ToolAnswer, ToolCall};
@@ -48,18 +48,8 @@ impl Driver {
         move |path| {
             let Some(policy) = &policy else { return true };
             let request = PermissionRequest {
-                id: AskId(String::new()),
-                call: None,
-                tool: "Edit".to_owned(),
-                kind: ToolKind::Edit,
-                title: String::new(),
-                reason: None,
-                command: None,
                 paths: vec![path.to_string_lossy().into_owned()],
-                url: None,
-                diff: None,
-                questions: Vec::new(),
-                subagent: SubagentStart::No,
+                ..PermissionRequest::new(AskId(String::new()), "Edit", ToolKind::Edit, String::new())
             };
             policy.rule(&request, &permissions).decision == Decision::Allow
         }

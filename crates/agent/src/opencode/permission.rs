@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use ralph_core::event::{self, AskId, PermissionRequest, SubagentStart, ToolKind};
+use ralph_core::event::{self, AskId, PermissionRequest, ToolKind};
 use serde_json::Value;
 
 use crate::dialect::{array, choices, one_line, path_in, text};
@@ -37,18 +37,12 @@ pub(super) fn request(asked: &WirePermission, context: &RequestContext) -> Permi
         None => field("filepath").map_or_else(|| asked.patterns.join(", "), str::to_owned),
     };
     PermissionRequest {
-        id: AskId(asked.id.clone()),
         call: asked.tool.as_ref().map(|tool| tool.call.clone()),
-        tool,
-        kind,
-        title: one_line(&title),
-        reason: None,
         command: command.map(str::to_owned),
         paths,
         url: url.map(str::to_owned),
         diff: field("diff").map(str::to_owned),
-        questions: Vec::new(),
-        subagent: SubagentStart::No,
+        ..PermissionRequest::new(AskId(asked.id.clone()), &tool, kind, one_line(&title))
     }
 }
 
@@ -62,19 +56,11 @@ pub(super) fn questions(asked: &WireQuestion) -> PermissionRequest {
         free_text: asked["custom"] != false,
     };
     let questions: Vec<event::Question> = asked.questions.iter().map(question).collect();
+    let title = one_line(questions.first().map_or("", |question| &question.text));
     PermissionRequest {
-        id: AskId(asked.id.clone()),
         call: asked.tool.as_ref().map(|tool| tool.call.clone()),
-        tool: "question".to_owned(),
-        kind: ToolKind::Other,
-        title: one_line(questions.first().map_or("", |question| &question.text)),
-        reason: None,
-        command: None,
-        paths: Vec::new(),
-        url: None,
-        diff: None,
         questions,
-        subagent: SubagentStart::No,
+        ..PermissionRequest::new(AskId(asked.id.clone()), "question", ToolKind::Other, title)
     }
 }
 

@@ -232,17 +232,13 @@ impl ClaudeConversation {
         };
         let tool = tool.as_str().unwrap_or_default();
         let questions = questions(tool, input);
-        let reason = input["description"].as_str().map(str::to_owned);
+        let title = match questions.first() {
+            Some(question) => one_line(&question.text),
+            None => short_input(input),
+        };
         let request = PermissionRequest {
-            id: id.clone(),
             call: call.as_str().map(str::to_owned),
-            tool: tool.to_owned(),
-            kind: kind_of(tool),
-            title: match questions.first() {
-                Some(question) => one_line(&question.text),
-                None => short_input(input),
-            },
-            reason,
+            reason: input["description"].as_str().map(str::to_owned),
             command: input["command"].as_str().map(str::to_owned),
             paths: path_in(input).into_iter().map(str::to_owned).collect(),
             url: input["url"].as_str().map(str::to_owned),
@@ -252,6 +248,7 @@ impl ClaudeConversation {
                 ClaudeAsk::Hook { .. } if self.asks.is_empty() => SubagentStart::Counted,
                 ClaudeAsk::Hook { .. } | ClaudeAsk::Prompt { .. } => SubagentStart::No,
             },
+            ..PermissionRequest::new(id.clone(), tool, kind_of(tool), title)
         };
         self.asked
             .insert(request.call.clone().unwrap_or_else(|| tool.to_owned()));

@@ -1,8 +1,7 @@
 //! Converts items of `codex app-server` to the format of `codex exec --json` and to ralph's types.
 
 use ralph_core::event::{
-    AgentSignal, AskId, PermissionRequest, Problem, ProblemKind, Question, SubagentStart, ToolKind, Usage, UsageWindow,
-    WindowKind,
+    AgentSignal, AskId, PermissionRequest, Problem, ProblemKind, Question, ToolKind, Usage, UsageWindow, WindowKind,
 };
 use serde_json::{Value, json};
 
@@ -219,9 +218,9 @@ pub(super) fn question_request(id: AskId, params: &Value) -> PermissionRequest {
         Question {
             header: text(asked, "header").to_owned(),
             text: text(asked, "question").to_owned(),
-            multiple: false,
             free_text: choices.is_empty() || asked["isOther"] == true,
             choices,
+            ..Question::default()
         }
     };
     let questions: Vec<Question> = array(params, "/questions").map(question).collect();
@@ -245,18 +244,9 @@ pub(super) fn tool_request(id: AskId, params: &Value) -> PermissionRequest {
 
 fn request(id: AskId, tool: &str, params: &Value) -> PermissionRequest {
     PermissionRequest {
-        id,
         call: params["itemId"].as_str().map(str::to_owned),
-        tool: tool.to_owned(),
-        kind: ToolKind::Other,
-        title: String::new(),
         reason: params["reason"].as_str().map(str::to_owned),
-        command: None,
-        paths: Vec::new(),
-        url: None,
-        diff: None,
-        questions: Vec::new(),
-        subagent: SubagentStart::No,
+        ..PermissionRequest::new(id, tool, ToolKind::Other, String::new())
     }
 }
 

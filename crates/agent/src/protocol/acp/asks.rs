@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use ralph_core::event::{AskId, PermissionAnswer, PermissionRequest, SubagentStart};
+use ralph_core::event::{AskId, PermissionAnswer, PermissionRequest};
 use serde_json::{Value, json};
 
 use super::{super::PENDING_CAP, tools::AcpToolUse};
@@ -98,25 +98,21 @@ pub(super) fn name(id: &Value) -> AskId {
 }
 
 pub(super) fn request(id: AskId, ask: &AcpAsk, tool: &AcpToolUse) -> PermissionRequest {
-    PermissionRequest {
-        id,
-        call: Some(ask.call.clone()).filter(|call| !call.is_empty()),
-        tool: tool.name().to_owned(),
-        kind: tool.kind(),
-        title: match tool.title() {
-            "" => tool.short_input(),
-            title => match tool.command().filter(|_| tool.is_titled_by_name()) {
-                Some(command) => command,
-                None => title.to_owned(),
-            },
+    let title = match tool.title() {
+        "" => tool.short_input(),
+        title => match tool.command().filter(|_| tool.is_titled_by_name()) {
+            Some(command) => command,
+            None => title.to_owned(),
         },
+    };
+    PermissionRequest {
+        call: Some(ask.call.clone()).filter(|call| !call.is_empty()),
         reason: tool.reason(),
         command: tool.command(),
         paths: tool.paths(),
         url: tool.url(),
         diff: tool.diff(),
-        questions: Vec::new(),
-        subagent: SubagentStart::No,
+        ..PermissionRequest::new(id, tool.name(), tool.kind(), title)
     }
 }
 
