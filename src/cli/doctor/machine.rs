@@ -129,13 +129,7 @@ fn run_shell(paths: &ProjectPaths, supervisor: &Supervisor) -> Result<(), String
     let launch = Launch {
         args: ["-c", "test -t 0 && test -t 1"].map(OsString::from).into(),
         stdin: Stdin::Terminal,
-        ..Launch::new(
-            "/bin/sh",
-            Path::new("/"),
-            Duration::from_secs(1),
-            &run,
-            scratch.path(),
-        )
+        ..Launch::new("/bin/sh", Path::new("/"), Duration::from_secs(1), &run, scratch.path())
     };
     let (sender, ended) = mpsc::sync_channel(1);
     let _child = supervisor

@@ -160,7 +160,7 @@ pub fn root_secrets(other_homes: &[PathBuf], agents: &[String]) -> Vec<ListedPat
 }
 
 impl FilePolicy {
-    /// Builds the lists for the user of `world`, for whom some programs are installed.
+    /// The lists for the user of `world`, for whom some programs are installed.
     pub fn from_input(wanted: &PolicyInput, world: &UserEnvironment<'_>, is_installed: impl Fn(&str) -> bool) -> Self {
         let expand = |texts: &[String]| -> Vec<PathBuf> {
             texts

@@ -228,7 +228,7 @@ fn review(report: &RunReport, ticked: fn(&Iteration) -> String) -> Vec<String> {
     .collect()
 }
 
-/// Where a file was changed: for a test, which iterations removed lines of it.
+/// The iterations that changed a file, or removed lines of a test.
 fn changed_in_words(file: &ChangedFile) -> String {
     let removed = file.removed.iter();
     let removed: Vec<String> = removed
