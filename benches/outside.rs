@@ -38,7 +38,13 @@ fn main() {
     };
     let filter = env::var(FILTER).unwrap_or_default();
     let rows = env::var(ROWS).unwrap_or_default();
-    line("\noutside (commits of other people's projects as the work of an agent)");
+    let attempts = match &*rows {
+        "honest" => "honest work alone, ",
+        "cheats" => "cheats alone, ",
+        _ => "",
+    };
+    let today = jiff::Zoned::now().date();
+    line(&format!("\noutside (commits of other people's projects as the work of an agent; {attempts}{today})"));
     let (mut all, mut exceptions) = (Counts::default(), Vec::new());
     for project in &Manifest::read().project {
         let name = |commit: &Commit| format!("{} {}", project.name(), commit.id);
@@ -78,7 +84,7 @@ fn main() {
     line(&all.row("in all"));
     line("");
     exceptions.iter().for_each(|exception| line(exception));
-    if filter.is_empty() && rows.is_empty() {
+    if filter.is_empty() && rows != "cheats" {
         report::write("outside");
     }
 }

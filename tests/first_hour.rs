@@ -119,7 +119,7 @@ fn walk(kind: &Kind) {
     screen.sees("It is done.");
     // "`?` lists the keys […] and `q` leaves"
     screen.press("?");
-    screen.sees("─ keys ─");
+    screen.sees("─ keys: ");
     screen.press("?q");
     assert_eq!(screen.ends(), 0);
     assert!(sandbox.read("PLAN.md").is_some_and(|plan| plan.contains("- [x] ")));

@@ -80,7 +80,7 @@ done
     let processes = [terminal.pid(), sandbox.loop_pid()];
     let early = processes.map(peak);
     terminal.press("?");
-    terminal.sees("╭─ keys ─");
+    terminal.sees("╭─ keys: ");
     terminal.press("?");
     terminal.sees("iteration 2");
     let late = processes.map(peak);
