@@ -83,24 +83,21 @@ impl Repository {
             return Ok(());
         };
         let head = |at: &usize| format!("{} {}\n", spans[*at].0.tree, spans[*at].1.tree);
-        let asked: String = differ.iter().map(head).collect();
+        let asked: String = differ.iter().map(&head).collect();
         let git = self
             .store_git()
             .args(["--literal-pathspecs", "diff-tree", "--stdin", "-r", "-z"]);
         let git = git.args(options).args(["--"]).args(paths);
         let output = git.input(asked.into_bytes()).output_cap(CHANGED_BYTES).run()?;
-        let (mut asked, mut at) = (differ.iter(), *first);
+        let (mut asked, mut at) = (differ.iter().peekable(), *first);
         let mut fields = nul_separated(&output.stdout).map(|field| String::from_utf8_lossy(field).into_owned());
         while let Some(field) = fields.next() {
-            // The names of both trees stand on a line of their own before the files of a span.
-            let field = match field.split_once('\n') {
-                Some((_, first_field)) => {
-                    at = *asked.next().unwrap_or(first);
-                    first_field.to_owned()
-                }
-                None => field,
-            };
-            take(at, &field, &mut fields);
+            // The names of both trees stand on a line of their own before the files of a span, of which there may be none.
+            let mut field = &*field;
+            while let Some(rest) = asked.peek().and_then(|next| field.strip_prefix(&head(next))) {
+                (at, field) = (*asked.next().unwrap_or(first), rest);
+            }
+            take(at, field, &mut fields);
         }
         Ok(())
     }

@@ -37,6 +37,16 @@ fn a_renamed_file_is_known_by_both_names_and_read_as_it_was() {
         (&removed[0][..], &removed[2][..]),
         (&[][..], &[("kept".to_owned(), 1)][..])
     );
+    project.write("kept", "once more\n");
+    let later = after(&repository, 3).checkpoint;
+    let removed = repository
+        .removed_in_each(&[(&now, &later), (&before, &now)], &files[1..])
+        .unwrap();
+    assert_eq!(
+        (&removed[0][..], &removed[1][..]),
+        (&[][..], &[("lines".to_owned(), 3)][..])
+    );
+    project.write("kept", "changed\n");
     let text = |at, file: &str| repository.text_at(at, Path::new(file)).unwrap();
     assert_eq!(text(Some(&before), "lines").as_deref(), Some("1\n2\n3\n"));
     assert_eq!(text(Some(&now), "lines"), None);
