@@ -252,8 +252,11 @@ impl JobContext {
     /// Makes the room of the run, of which `now` is a checkpoint.
     fn make_room(&self, now: Option<&Checkpoint>) -> Option<Notice> {
         let make = || {
-            let found = self.repository.as_ref().zip(now);
-            let (repository, now) = found.ok_or("git has no checkpoint of the files")?;
+            let repository = self
+                .repository
+                .as_ref()
+                .ok_or("it has no git repository, which `git init` makes")?;
+            let now = now.ok_or("git has no checkpoint of the files")?;
             let scratch = self.files.scratch();
             Room::make(&self.paths, &self.run, repository, now, &self.supervisor, &scratch)
         };
