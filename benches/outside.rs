@@ -26,6 +26,8 @@ use support::report::{self, line, passing};
 const CLONES: &str = "RALPH_OUTSIDE";
 /// The variable with a part of the names to try, such as `semver` or `semver d913bcd`.
 const FILTER: &str = "RALPH_OUTSIDE_ONLY";
+/// The variable that limits the commits of each project to a number of them.
+const EACH: &str = "RALPH_OUTSIDE_EACH";
 /// The variable that limits the attempts to `honest` work or to `cheats`.
 const ROWS: &str = "RALPH_OUTSIDE_ROWS";
 
@@ -38,19 +40,27 @@ fn main() {
     };
     let filter = env::var(FILTER).unwrap_or_default();
     let rows = env::var(ROWS).unwrap_or_default();
+    let each: Option<usize> = env::var(EACH)
+        .ok()
+        .map(|each| each.parse().expect("a number of commits"));
     let attempts = match &*rows {
         "honest" => "honest work alone, ",
         "cheats" => "cheats alone, ",
         _ => "",
     };
-    let today = jiff::Zoned::now().date();
-    line(&format!("\noutside (commits of other people's projects as the work of an agent; {attempts}{today})"));
+    let sample = each.map(|each| format!("at most {each} commits of each, "));
+    line(&format!(
+        "\noutside (commits of other people's projects as the work of an agent; {}{attempts}{})",
+        sample.unwrap_or_default(),
+        jiff::Zoned::now().date()
+    ));
     let (mut all, mut exceptions) = (Counts::default(), Vec::new());
     for project in &Manifest::read().project {
         let name = |commit: &Commit| format!("{} {}", project.name(), commit.id);
         let wanted: Vec<Commit> = project
             .commits()
             .filter(|commit| name(commit).contains(&filter))
+            .take(each.unwrap_or(usize::MAX))
             .collect();
         if wanted.is_empty() {
             continue;
