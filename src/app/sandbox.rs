@@ -2,7 +2,9 @@
 
 use std::{
     collections::HashSet,
-    env, fs,
+    env,
+    ffi::OsString,
+    fs,
     os::unix::fs::FileTypeExt,
     path::{Path, PathBuf},
     sync::Arc,
@@ -216,10 +218,9 @@ impl Confiner {
                 .unwrap_or_default(),
             ..self.wanted.clone()
         };
-        with_environment(|world| {
-            FilePolicy::from_input(&wanted, world, |program| is_installed(program, &wanted.project))
-        })
-        .resolved(where_it_leads)
+        let directories = program_directories(&wanted.project);
+        let is_installed = |program: &str| which::which_in(program, Some(&directories), &wanted.project).is_ok();
+        with_environment(|world| FilePolicy::from_input(&wanted, world, is_installed)).resolved(where_it_leads)
     }
 
     /// The hosts that the agent of `manifest`, or a goal, may connect to in a strict sandbox.
@@ -552,12 +553,13 @@ fn with_environment<T>(work: impl FnOnce(&UserEnvironment<'_>) -> T) -> T {
     })
 }
 
-/// Whether a program is installed for the user, or in `project` as package managers of JavaScript and Python do.
-fn is_installed(program: &str, project: &Path) -> bool {
+/// The directories of programs that are installed for the user, or in `project` as package managers of JavaScript and
+/// Python do.
+fn program_directories(project: &Path) -> OsString {
     let own = ["", "node_modules/.bin", ".venv/bin", "venv/bin"].map(|below| project.join(below));
     let path = env::var_os("PATH").unwrap_or_default();
-    let mut directories = env::split_paths(&path).chain(own);
-    directories.any(|directory| directory.join(program).is_file())
+    // A colon in the name of the project cannot be written.
+    env::join_paths(env::split_paths(&path).chain(own)).unwrap_or(path)
 }
 
 /// The real directories of all sealed goals, including disabled ones.

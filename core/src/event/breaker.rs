@@ -80,6 +80,13 @@ pub struct Suspects {
     pub last: u32,
 }
 
+impl Suspects {
+    /// The iteration that broke the goal, if it is known.
+    pub fn alone(&self) -> Option<u32> {
+        (self.first == self.last).then_some(self.last)
+    }
+}
+
 impl GoalSince {
     fn is_unknown(&self) -> bool {
         *self == GoalSince::Unknown

@@ -52,33 +52,20 @@ pub(super) fn iteration_checked(decision: &mut StepDecision, iteration: u32, res
     if view.is_over() || iteration > view.iterations.number || view.edit_checks.count >= CHECKS_OF_RUN {
         return;
     }
+    let status = |result: &GoalResult| view.goals.iter().find(|goal| goal.name == result.name);
     let is_telling = |result: &&GoalResult| {
-        let status = view.goals.iter().find(|goal| goal.name == result.name);
         let at_start = view.iterations.at_start.goal(&result.name);
-        result.passed || status.is_some_and(|status| status.is_broken_by(result, at_start))
+        result.passed || status(result).is_some_and(|status| status.is_broken_by(result, at_start))
     };
-    let is_before_break = |result: &&GoalResult| {
-        let status = view.goals.iter().find(|goal| goal.name == result.name);
-        status.is_some_and(|status| status.is_before_break(iteration))
-    };
-    let sought: Vec<Event> = results
-        .iter()
-        .filter(is_before_break)
-        .map(|result| {
-            Event::Gate(GateEvent::BreakSought {
-                iteration,
-                goal: result.name.clone().into(),
-                passed: result.passed,
-            })
-        })
-        .collect();
-    let results: Vec<GoalResult> = results
-        .iter()
-        .filter(|result| !is_before_break(result) && is_telling(result))
-        .map(shortened)
-        .collect();
-    for event in sought {
-        decision.push(event);
+    let is_before_break = |result: &&GoalResult| status(result).is_some_and(|status| status.is_before_break(iteration));
+    let (earlier, latest): (Vec<&GoalResult>, Vec<&GoalResult>) = results.iter().partition(is_before_break);
+    let results: Vec<GoalResult> = latest.into_iter().filter(is_telling).map(shortened).collect();
+    for result in earlier {
+        decision.push(Event::Gate(GateEvent::BreakSought {
+            iteration,
+            goal: result.name.clone().into(),
+            passed: result.passed,
+        }));
     }
     let view = &decision.state.view;
     if results.is_empty() {

@@ -85,8 +85,8 @@ fn for_reason(state: &LoopState, reason: &StopReason) -> Vec<Hint> {
             why: BreakerCause::SameGoalFailure { goal, since, .. },
         } => {
             let broken_by = match since {
-                GoalSince::Broken { by } if by.first == by.last => Some(by.last),
-                _ => None,
+                GoalSince::Broken { by } => by.alone(),
+                GoalSince::Unknown | GoalSince::Always => None,
             };
             let goal = goal.clone();
             vec![Hint::SeeGoal { goal, broken_by }, Hint::StartAgain]

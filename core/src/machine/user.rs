@@ -84,16 +84,10 @@ pub(super) fn apply_command(decision: &mut StepDecision, now_ms: u64, command: &
             if worker != settings.worker() {
                 decision.push(Event::Worker(WorkerEvent::Changed { worker }));
                 // The limit was one of the worker before.
-                let waits = |phase: &Phase| {
-                    matches!(
-                        phase,
-                        Phase::Waiting {
-                            wait: Wait::LimitReset,
-                            ..
-                        }
-                    )
-                };
-                if waits(&decision.state.view.phase) {
+                if let Phase::Waiting {
+                    wait: Wait::LimitReset, ..
+                } = decision.state.view.phase
+                {
                     retry(decision, now_ms);
                 }
             }

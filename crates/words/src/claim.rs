@@ -153,9 +153,9 @@ pub(super) fn files_in_words(files: &[Text], more: u64) -> String {
 
 /// Since when a goal fails that passed before.
 pub fn broken_in_words(by: Suspects) -> String {
-    match by.first == by.last {
-        true => format!("broken since iteration {}", by.last),
-        false => format!("broken by one of the iterations {}–{}", by.first, by.last),
+    match by.alone() {
+        Some(iteration) => format!("broken since iteration {iteration}"),
+        None => format!("broken by one of the iterations {}–{}", by.first, by.last),
     }
 }
 

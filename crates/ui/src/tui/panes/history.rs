@@ -1,7 +1,7 @@
 //! The iterations, one per row, with their results.
 
 use ralph_core::{
-    event::{Changes, Outcome, Suspects},
+    event::{Changes, Outcome},
     run::{GoalStatus, Iteration},
 };
 use ralph_text::one_line;
@@ -268,11 +268,10 @@ impl IterationVerdict {
 
 /// Returns the names of the failing goals that an iteration broke.
 fn broken<'g>(iteration: &Iteration, goals: &'g [GoalStatus]) -> impl Iterator<Item = &'g str> {
-    let alone = Some(Suspects {
-        first: iteration.number,
-        last: iteration.number,
-    });
-    let broken = goals.iter().filter(move |goal| goal.suspects() == alone);
+    let number = Some(iteration.number);
+    let broken = goals
+        .iter()
+        .filter(move |goal| goal.suspects().and_then(|by| by.alone()) == number);
     broken.map(|goal| &*goal.name)
 }
 
