@@ -140,7 +140,7 @@ fn a_goal_that_is_named_is_written_wherever_it_stands_and_what_is_left_out_says_
     assert_eq!(init.code(), Some(0), "{init:?}");
     for part in [
         "✖ lint: skipped, since `no-such-linter` is not installed; `npm install` installs it\n",
-        "note: lint: once that is installed, `ralph goals add 'lint=npm run lint'` adds it\n",
+        "note: once that is installed, `ralph init` adds these goals\n",
         "note: no goal is left, so its runs will end unverified\n",
     ] {
         assert!(init.stderr.contains(part), "{init:?}");

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
 use super::{
-    project_root::{FILES_CAP, NO_PARTS, ProjectRoot},
+    project_root::{FILES_CAP, NO_PARTS, ProjectRoot, WORKFLOWS},
     python,
 };
 
@@ -71,6 +71,7 @@ fn suggestions_at(project: &Path, part: &str) -> Vec<CommandSuggestion> {
     }
     // Makefiles and justfiles come last: they fill in only what the languages have not provided.
     tasks(&root, &mut found);
+    format(&root, &mut found);
     found.suggestions
 }
 
@@ -78,12 +79,12 @@ fn suggestions_at(project: &Path, part: &str) -> Vec<CommandSuggestion> {
 struct SuggestedCommands {
     suggestions: Vec<CommandSuggestion>,
     /// The number of suggestions by name.
-    named: BTreeMap<&'static str, usize>,
+    named: BTreeMap<String, usize>,
 }
 
 impl SuggestedCommands {
-    fn add(&mut self, name: &'static str, command: impl Into<String>, from: impl Into<String>) {
-        let count = self.named.entry(name).or_default();
+    fn add(&mut self, name: &str, command: impl Into<String>, from: impl Into<String>) {
+        let count = self.named.entry(name.to_owned()).or_default();
         *count += 1;
         let name = match *count {
             1 => name.to_owned(),
@@ -140,19 +141,85 @@ fn node(root: &ProjectRoot<'_>, found: &mut SuggestedCommands) {
         () if root.has("bun.lock") || root.has("bun.lockb") => "bun run",
         () => "npm run",
     };
-    let script = |name: &str| package["scripts"][name].as_str();
+    let script = |name: &str| package["scripts"][name].as_str().unwrap_or_default();
+    let mut chosen = Vec::new();
     // The script that npm writes into a new package always fails.
-    if script("test").is_some_and(|script| !script.contains("no test specified")) {
-        found.add("tests", format!("{run} test"), FILE);
+    if !script("test").is_empty() && !script("test").contains("no test specified") {
+        chosen.push(("tests", "test"));
     }
     for (goal, names) in [
         ("lint", &["lint"][..]),
         ("types", &["typecheck", "type-check", "types", "tsc"]),
         ("build", &["build"]),
     ] {
-        if let Some(name) = names.iter().find(|name| script(name).is_some()) {
-            found.add(goal, format!("{run} {name}"), FILE);
+        let name = names.iter().find(|name| !script(name).is_empty());
+        chosen.extend(name.map(|name| (goal, *name)));
+    }
+    let in_ci = root.commands_of_pull_requests();
+    let names = package["scripts"]
+        .as_object()
+        .into_iter()
+        .flat_map(|scripts| scripts.keys());
+    for name in names.map(String::as_str) {
+        let is_run = in_ci.iter().any(|command| runs_script(command, name));
+        let is_chosen = chosen.iter().any(|(_, chosen)| *chosen == name);
+        if is_run && !is_chosen && only_looks(name, script(name)) && !runs_script(script(name), "test") {
+            chosen.push((name, name));
         }
+    }
+    for (goal, name) in &chosen {
+        let is_part = |other: &str| other != *name && runs_script(script(other), name);
+        if !chosen.iter().any(|(_, other)| is_part(other)) {
+            found.add(
+                &goal.replace(|sign: char| !sign.is_ascii_alphanumeric(), "-"),
+                format!("{run} {name}"),
+                FILE,
+            );
+        }
+    }
+}
+
+/// Whether a command runs the script `name` of a package.
+fn runs_script(command: &str, name: &str) -> bool {
+    let words: Vec<&str> = command.split_whitespace().collect();
+    words.windows(2).any(|pair| pair == ["run", name])
+        || words
+            .windows(2)
+            .any(|pair| ["npm", "pnpm", "yarn", "bun"].contains(&pair[0]) && pair[1] == name)
+}
+
+/// Whether a script checks the project, as its name or its command says. Other scripts of a CI may publish or deploy.
+fn only_looks(name: &str, command: &str) -> bool {
+    let words = [
+        "check",
+        "ci",
+        "lint",
+        "test",
+        "tests",
+        "types",
+        "typecheck",
+        "validate",
+        "verify",
+    ];
+    let mut parts = name.split(|sign: char| !sign.is_ascii_alphanumeric());
+    parts.any(|part| words.contains(&part)) || has_check_flag(command)
+}
+
+/// Whether a command is told to look and to write nothing.
+fn has_check_flag(command: &str) -> bool {
+    command
+        .split_whitespace()
+        .any(|word| word == "--check" || word == "--check-only")
+}
+
+/// Adds the command with which the CI checks how files are formatted.
+fn format(root: &ProjectRoot<'_>, found: &mut SuggestedCommands) {
+    let command = root
+        .commands_of_pull_requests()
+        .into_iter()
+        .find(|command| has_check_flag(command));
+    if let Some(command) = command.filter(|_| !found.has("format")) {
+        found.add("format", python::in_environment(root, &command), WORKFLOWS);
     }
 }
 
@@ -304,6 +371,36 @@ mod tests {
                     "tests=cargo test --workspace",
                     "lint=cargo clippy --workspace --all-targets",
                 ],
+            ),
+            // What the CI runs on pull requests has to pass, unless another command runs it already.
+            (
+                &[
+                    (
+                        "package.json",
+                        r#"{ "scripts": { "test": "node --test", "test-ci": "nyc npm test", "lint": "eslint", "check": "npm run types:check && npm run lint",
+                         "types:check": "tsc", "format": "oxfmt --check", "deploy": "wrangler deploy", "check-links": "lychee" } }"#,
+                    ),
+                    (
+                        ".github/workflows/ci.yml",
+                        "on: [push, pull_request]\njobs:\n  a:\n    steps:\n      - run: npm ci\n      - run: npm test\n      - run: npm run test-ci\n      \
+                         - run: |\n          npm run check\n          npm run format && npm run deploy\n",
+                    ),
+                    (
+                        ".github/workflows/links.yml",
+                        "on: schedule\njobs:\n  a:\n    steps:\n      - run: npm run check-links\n",
+                    ),
+                ],
+                &["tests=npm run test", "check=npm run check", "format=npm run format"],
+            ),
+            (
+                &[
+                    ("Cargo.toml", "[package]"),
+                    (
+                        ".github/workflows/ci.yml",
+                        "on:\n  pull_request:\njobs:\n  a:\n    steps:\n      - run: cargo fmt -- --check\n",
+                    ),
+                ],
+                &["tests=cargo test", "format=cargo fmt -- --check"],
             ),
             // Lints and types are those that the project runs itself.
             (

@@ -18,6 +18,8 @@ const LEVELS: usize = 2;
 pub(super) const NO_PARTS: [&str; 6] = ["build", "dist", "node_modules", "target", "vendor", "venv"];
 /// Files that mark directories which tools have made: caches, and environments of Python.
 const MADE: [&str; 2] = ["CACHEDIR.TAG", "pyvenv.cfg"];
+/// The directory of GitHub's workflows.
+pub(super) const WORKFLOWS: &str = ".github/workflows";
 /// Ends of the names of files that describe and list, and run nothing.
 const NO_AUTOMATION: [&str; 7] = [".md", ".rst", ".txt", ".adoc", ".lock", "-lock.json", "-lock.yaml"];
 
@@ -87,6 +89,32 @@ impl<'a> ProjectRoot<'a> {
             let command = self.text(&file).lines().find_map(|line| command_in(line, tool))?;
             Some((command, file))
         })
+    }
+
+    /// The commands that the project's CI runs on pull requests: on work of strangers, so that they publish nothing. Commands
+    /// with variables cannot be told.
+    pub(super) fn commands_of_pull_requests(&self) -> Vec<String> {
+        let files = self.entries(WORKFLOWS).into_iter().take(FILES_CAP);
+        let texts = files.map(|(name, _)| self.text(&format!("{WORKFLOWS}/{name}")));
+        let mut found = Vec::new();
+        for text in texts.filter(|text| text.contains("pull_request")) {
+            for line in text
+                .lines()
+                .map(|line| line.trim().trim_start_matches("- ").trim_start())
+            {
+                let commands = line
+                    .strip_prefix("run:")
+                    .unwrap_or(line)
+                    .trim()
+                    .trim_matches(['"', '\'']);
+                let plain = commands
+                    .split("&&")
+                    .map(str::trim)
+                    .filter(|command| !command.contains(['$', '{', '|', ';', '>']));
+                found.extend(plain.map(str::to_owned));
+            }
+        }
+        found
     }
 
     /// Whether the project lists `tool` among its hooks of pre-commit.

@@ -97,10 +97,9 @@ impl Interpreter {
 
     /// A command that begins with a program of Python's.
     fn tool(&self, root: &ProjectRoot<'_>, command: &str) -> String {
-        let program = command.split(' ').next().unwrap_or_default();
-        match &self.environment {
-            Some(path) if root.has(&format!("{path}/bin/{program}")) => format!("{path}/bin/{command}"),
-            Some(_) | None => format!("{}{command}", self.run),
+        match self.run {
+            "" => in_environment(root, command),
+            run => format!("{run}{command}"),
         }
     }
 
@@ -111,6 +110,15 @@ impl Interpreter {
             None => format!("{}python -m {command}", self.run),
         }
     }
+}
+
+/// A command, with the program of the project's environment if there is one.
+pub(super) fn in_environment(root: &ProjectRoot<'_>, command: &str) -> String {
+    let program = command.split(' ').next().unwrap_or_default();
+    let environment = root
+        .virtual_env()
+        .filter(|path| root.has(&format!("{path}/bin/{program}")));
+    environment.map_or_else(|| command.to_owned(), |path| format!("{path}/bin/{command}"))
 }
 
 fn test_command(root: &ProjectRoot<'_>, tests: &[String], interpreter: &Interpreter) -> Option<String> {

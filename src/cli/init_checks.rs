@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use ralph_core::event::{Exit, Goal, GoalFailure, GoalResult};
-use ralph_system::{proc::Supervisor, sandbox::denials::denied_paths};
+use ralph_system::{files::read_text, proc::Supervisor, sandbox::denials::denied_paths};
 use ralph_text::{console::complain, one_line};
 use ralph_words::{counted, error_line, goal_in_words, short_duration};
 
@@ -21,6 +21,9 @@ use super::{args::Args, confirm::answer, goals, run::sources};
 const TIMEOUT_MS: u64 = 15 * 60_000;
 /// The exit code of a shell that does not find a program.
 const NO_PROGRAM: i32 = 127;
+const PYTEST: &str = "pytest";
+/// Maximum number of bytes of a manifest that are read.
+const MANIFEST_CAP: u64 = 1 << 20;
 /// Gives a command a home directory of its own.
 const OWN_HOME: &str = "export HOME=\"$(mktemp -d)\"";
 /// The origin of a goal that the user named.
@@ -61,7 +64,7 @@ pub(super) fn prove(
                 (goal, result) = (other, tried);
             }
         }
-        let missing = missing_program(&goal, &result);
+        let missing = missing_program(&place.project, &goal, &result);
         complain(&match &missing {
             Some(program) => install(&place.project, &goal, program),
             None => told(&goal, &result),
@@ -88,8 +91,16 @@ pub(super) fn prove(
             }
         }
     }
+    // Settings that are written are never written again.
+    let (again, by_name) = match proven.goals.is_empty() {
+        true => (not_installed, Vec::new()),
+        false => (Vec::new(), not_installed),
+    };
+    if !again.is_empty() {
+        complain("note: once that is installed, `ralph init` adds these goals");
+    }
     for (goals, when) in [
-        (not_installed, "once that is installed"),
+        (by_name, "once that is installed"),
         (left_out, "left out, since it fails now"),
     ] {
         for goal in goals {
@@ -172,9 +183,11 @@ fn makes_names_in_home(result: &GoalResult) -> bool {
 }
 
 /// The missing program, if that is why the check failed; its result says nothing about the project then.
-fn missing_program(goal: &CommandSuggestion, result: &GoalResult) -> Option<String> {
-    if !result.passed && result.tail.contains("No module named pytest") {
-        return Some("pytest".to_owned());
+fn missing_program(project: &Path, goal: &CommandSuggestion, result: &GoalResult) -> Option<String> {
+    if let Some(module) = missing_module(&result.tail).filter(|_| !result.passed)
+        && (module == PYTEST || is_named(project, module))
+    {
+        return Some(module.to_owned());
     }
     let is_missing = matches!(
         &result.why,
@@ -183,13 +196,41 @@ fn missing_program(goal: &CommandSuggestion, result: &GoalResult) -> Option<Stri
         })
     );
     let first = goal.command.split_whitespace().next().unwrap_or_default();
-    is_missing.then(|| not_found(&result.tail).unwrap_or(first).to_owned())
+    match not_found(&result.tail) {
+        // Some managers of packages end with a code of their own.
+        Some(program) if !result.passed => Some(program.to_owned()),
+        _ => is_missing.then(|| first.to_owned()),
+    }
+}
+
+/// The module that Python reports as missing: `No module named pytest`, `No module named 'click'`.
+fn missing_module(said: &str) -> Option<&str> {
+    let (_, rest) = said.split_once("No module named ")?;
+    let rest = rest.trim_start_matches(['\'', '"']);
+    let name = rest.split(|sign: char| !sign.is_alphanumeric() && sign != '_').next()?;
+    Some(name).filter(|name| !name.is_empty())
+}
+
+/// Whether a module is the project's own below `src`, or its manifests name it. Others, of tests, no installation brings.
+fn is_named(project: &Path, module: &str) -> bool {
+    let is_own = ["", ".py"]
+        .iter()
+        .any(|end| project.join(format!("src/{module}{end}")).exists());
+    let mut manifests = ["pyproject.toml", "setup.py", "setup.cfg"].iter();
+    is_own || manifests.any(|name| read_text(&project.join(name), MANIFEST_CAP).is_ok_and(|text| text.contains(module)))
 }
 
 /// The program that a shell reports as not found: `sh: 1: eslint: not found`, `bash: eslint: command not found`.
 fn not_found(said: &str) -> Option<&str> {
     said.lines().rev().find_map(|line| {
-        let before = line.trim_end().strip_suffix("not found")?.trim_end();
+        let is_of_shell = ["sh: ", "bash: ", "/bin/sh: ", "/bin/bash: "]
+            .iter()
+            .any(|shell| line.starts_with(shell));
+        let before = line
+            .trim_end()
+            .strip_suffix("not found")
+            .filter(|_| is_of_shell)?
+            .trim_end();
         let before = before.strip_suffix("command").unwrap_or(before).trim_end();
         let program = before.strip_suffix(':')?.rsplit([':', ' ']).next()?;
         Some(program).filter(|program| !program.is_empty())
@@ -207,7 +248,14 @@ fn install(project: &Path, goal: &CommandSuggestion, program: &str) -> String {
             "" => format!("`{manager} install` installs it"),
             part => format!("`{manager} install` in {part} installs it"),
         },
-        (_, "pytest") => format!("`{manager} -m pip install pytest` installs it"),
+        _ if ["uv", "poetry", "pdm", "pipenv"].contains(&manager) && program != manager => {
+            let verb = if manager == "uv" { "sync" } else { "install" };
+            format!("`{manager} {verb}` installs it")
+        }
+        (_, module) if command.contains(" -m ") => {
+            let what = if module == PYTEST { PYTEST } else { "--editable ." };
+            format!("`{manager} -m pip install {what}` installs it")
+        }
         _ => "install it first".to_owned(),
     };
     let what = if goal.from == NAMED {
@@ -240,9 +288,39 @@ mod tests {
             ),
             ("/bin/sh: ruff: not found", Some("ruff")),
             ("404 page not found", None),
+            ("GET /a: not found", None),
             ("it failed", None),
         ] {
             assert_eq!(not_found(said), program, "{said}");
+        }
+    }
+
+    #[test]
+    fn a_module_that_an_installation_brings_is_told_from_one_of_tests() {
+        let project = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(project.path().join("src/click")).unwrap();
+        std::fs::write(project.path().join("pyproject.toml"), "dependencies = [\"attrs\"]\n").unwrap();
+        for (said, module, is_named_there) in [
+            (
+                "E   ModuleNotFoundError: No module named 'click'\n",
+                Some("click"),
+                true,
+            ),
+            (
+                "ModuleNotFoundError: No module named 'attrs.filters'",
+                Some("attrs"),
+                true,
+            ),
+            ("ModuleNotFoundError: No module named 'helpers'", Some("helpers"), false),
+            ("/usr/bin/python3: No module named pytest", Some(PYTEST), false),
+            ("1 passed", None, false),
+        ] {
+            assert_eq!(missing_module(said), module, "{said}");
+            assert_eq!(
+                module.is_some_and(|module| is_named(project.path(), module)),
+                is_named_there,
+                "{said}"
+            );
         }
     }
 }

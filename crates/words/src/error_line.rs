@@ -26,6 +26,8 @@ const FAILURES: [&str; 4] = ["fail", "failed", "error", "failure"];
 const MARKS: [&str; 4] = ["✕", "✖", "✗", "×"];
 /// Severities of messages that are no errors.
 const HARMLESS: [&str; 4] = ["warn", "note", "info", "help"];
+/// Last words of a row about a test that passed, which may be named after an error.
+const PASSES: [&str; 5] = ["ok", "pass", "passed", "success", "succeeded"];
 const LACKS: [&str; 9] = [
     "not found",
     "no module",
@@ -83,6 +85,12 @@ fn says(line: &str) -> Option<Says> {
         return Some(Says::Place);
     }
     let words: Vec<&str> = line.split_whitespace().collect();
+    let last = words
+        .last()
+        .map(|word| word.trim_matches(['.', '(', ')', '[', ']']).to_lowercase());
+    if last.is_some_and(|word| PASSES.contains(&&word[..])) {
+        return None;
+    }
     let name = words.iter().position(|word| is_name(word));
     if let Some(at) = name {
         let (before, after) = (&words[..at], &words[at + 1..]);
@@ -196,6 +204,12 @@ mod tests {
         (
             " ❯ v.spec.mjs (1 test | 1 failed) 8ms\n   × adds 7ms\n\n⎯⎯⎯⎯⎯⎯⎯ Failed Tests 1 ⎯⎯⎯⎯⎯⎯⎯\n\n FAIL  v.spec.mjs > adds\nAssertionError: expected 2 to be 3 // Object.is equality\n\n ❯ v.spec.mjs:1:94\n",
             "AssertionError: expected 2 to be 3 // Object.is equality",
+        ),
+        // A program of the project's own.
+        (
+            "#28 Can parse errors: PASSED\n#29 Error handling in reply parser: PASSED\nerror: handles errors ... ok\n\n\
+             Connection error: Connection refused\nmake: *** [Makefile:276: test] Error 1\n",
+            "Connection error: Connection refused",
         ),
         // pytest
         (
