@@ -150,11 +150,23 @@ pub(super) const REFUSALS: [&str; 13] = [
 ];
 
 pub(super) fn from_wording(message: &str) -> Option<ProblemKind> {
-    let said = message.replace('’', "'").to_lowercase();
+    let message = message.replace('’', "'");
+    // ASCII alone keeps its places.
+    let said = message.to_ascii_lowercase();
     WORDINGS
         .iter()
-        .find(|(_, wordings)| wordings.iter().any(|wording| said.contains(wording)))
+        .find(|(_, wordings)| wordings.iter().any(|wording| has_words(&message, &said, wording)))
         .map(|(kind, _)| *kind)
+}
+
+/// Whether `wording` begins with a word in a message, of which `said` is in lower case. `ReadTimeout` has the word `timeout`, and
+/// `FileNotFoundError` does not have `enotfound`.
+fn has_words(message: &str, said: &str, wording: &str) -> bool {
+    let begins = |at: usize| {
+        let before = message[..at].chars().next_back();
+        !before.is_some_and(char::is_alphanumeric) || message[at..].starts_with(char::is_uppercase)
+    };
+    said.match_indices(wording).any(|(at, _)| begins(at))
 }
 
 /// The error with which a program ended, from the last lines of its stderr: a message about its own failure, not what
@@ -189,6 +201,26 @@ fn is_log(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_wording_begins_with_a_word() {
+        for (message, kind) in [
+            ("FileNotFoundError: [Errno 2] No such file or directory: '/a'", None),
+            ("ModuleNotFoundError: No module named 'openai'", None),
+            ("getaddrinfo ENOTFOUND api.example.com", Some(ProblemKind::Network)),
+            ("httpx.ReadTimeout", Some(ProblemKind::Network)),
+            (
+                "Die Anfrage dauerte zu lange (Größe: 3): timed out",
+                Some(ProblemKind::Network),
+            ),
+            (
+                "You’ve hit your usage limit.",
+                Some(ProblemKind::QuotaExhausted { until_ms: None }),
+            ),
+        ] {
+            assert_eq!(from_wording(message), kind, "{message}");
+        }
+    }
 
     #[test]
     fn the_last_error_of_stderr_is_not_what_was_logged() {
