@@ -78,7 +78,7 @@ fn write_work(draft: &mut Draft, input: &PromptInput<'_>, brief: &Brief, progres
     write_brief(draft, brief);
     draft.push_own(
         "\nNobody answers while you work: decide for yourself, and leave what others must know as a note with \
-         the task. Stop every process you start in the background before you end.\n",
+         the task. Stop what you start in the background before you end.\n",
     );
 }
 
@@ -116,13 +116,15 @@ fn write_task(draft: &mut Draft, input: &PromptInput<'_>, task: &str) {
     draft.push_own("its one task is the first open one:\n\n  ");
     draft.push_user(task);
     write_place(draft, input);
-    draft.push_own("\n\n1. Read the plan, then look at the tree as it is: an earlier session may have been cut off halfway. Keep what is sound, finish the rest.\n");
-    draft.push_own("2. Do all of this task and only this one");
+    draft.push_own("\n\n1. Read the plan, then look at the tree as it is: an earlier session may have been cut off. Keep what is sound, do the rest.\n");
+    draft.push_own("2. Do all of this task and no other");
     draft.push_own(match input.steps {
         [] => "",
         _ => ", its open steps in their order",
     });
-    draft.push_own(": no stubs, no placeholders. Cover it with tests, and run the project's checks until they pass.\n");
+    draft.push_own(
+        ": no stubs, no placeholders. Cover it with tests, and run the project's checks until they pass. Answer questions in your last message.\n",
+    );
     draft.push_own("3. When that is true, and not before, ");
     let how = match input.kind {
         PlanKind::Markdown if !input.steps.is_empty() => {
@@ -136,7 +138,7 @@ fn write_task(draft: &mut Draft, input: &PromptInput<'_>, task: &str) {
         }
     };
     draft.push_own(how);
-    draft.push_own("; never delete or reword an open task. Add one for work that is missing.\n");
+    draft.push_own("; never delete or reword an open task. Add one for missing work.\n");
     draft.push_own("4. In a git repository, commit what you changed, the plan with it.\n");
 }
 

@@ -220,7 +220,7 @@ mod tests {
         .text;
         for words in [
             "(line 12, below \"Parser\")\n  - [x] Step 1: Write the failing test\n  - [ ] Step 2: Commit\n\n1.",
-            "only this one, its open steps in their order: no stubs",
+            "no other, its open steps in their order: no stubs",
             "tick the boxes of its steps",
         ] {
             assert!(text.contains(words), "{text}");
