@@ -428,7 +428,15 @@ fn a_run_says_which_path_its_goal_and_an_agent_on_a_terminal_were_denied() {
     let expected = [("the agent", path("of-agent")), ("a goal", path("of-goal"))].map(|(who, path)| {
         format!("the sandbox kept {who} from writing {path}; `ralph sandbox allow {path}` allows it")
     });
-    assert_eq!(told, BTreeSet::from(expected), "{finished:?}");
+    assert_eq!(told, BTreeSet::from(expected.clone()), "{finished:?}");
+    // An agent that ends by it, too.
+    sandbox.plan(1);
+    sandbox.install(&Script::jsonl(&format!("echo x > {}/x || exit 1", path("of-agent"))));
+    let ended = sandbox.looping(["-n", "1"]).run(SOON);
+    let records = ended.records();
+    let mut told = noticed(&records).filter(|notice| notice.code == "sandbox-denied");
+    let said = told.next().map(|notice| notice.text.to_string());
+    assert_eq!(said.as_ref(), Some(&expected[0]), "{ended:?}");
 }
 
 #[test]

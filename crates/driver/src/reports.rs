@@ -38,6 +38,7 @@ impl Driver {
             }
             AgentSignal::ToolStarted { input, .. } => self.agents.names_pause_file |= input.contains(PAUSE_FILE),
             AgentSignal::ToolEnded { output, .. } => self.note_denials(output)?,
+            AgentSignal::Problem { problem } => self.note_denials(&problem.text)?,
             AgentSignal::WindowUsed { window } => {
                 let window = *window;
                 if let Some(account) = &self.agent().account {

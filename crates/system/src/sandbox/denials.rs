@@ -48,10 +48,7 @@ const MOST_LINES: usize = 200;
 /// Returns the paths in the lines of `output` that report a denial, as written there: absolute ones, and those that
 /// begin with `~/` or `../`.
 pub fn denied_paths(output: &str) -> impl Iterator<Item = &str> {
-    let tells = |line: &&str| {
-        let line = line.to_lowercase();
-        DENIED.iter().any(|words| line.contains(words)) && !locks_git_configuration(&line)
-    };
+    let tells = |line: &&str| is_denial(line) && !locks_git_configuration(line);
     let lines = output.lines().take(MOST_LINES).filter(tells);
     lines.flat_map(|line| {
         let words = line
@@ -59,9 +56,13 @@ pub fn denied_paths(output: &str) -> impl Iterator<Item = &str> {
         let paths: Vec<&str> = words
             .filter(|word| ["/", "~/", "../"].iter().any(|start| word.starts_with(start)) && word.len() > 3)
             .collect();
-        // The program that reports it stands in front of what it reports.
-        let reporter = paths.first().filter(|_| paths.len() > 1);
-        let is_first = reporter.is_some_and(|path| line.strip_prefix(path).is_some_and(|rest| rest.starts_with(':')));
+        // The program that reports it stands in front of what it reports, and a denied path in front of the words.
+        let is_first = paths.get(..2).is_some_and(|paths| {
+            let between = line
+                .split_once(paths[0])
+                .and_then(|(_, rest)| rest.split_once(paths[1]));
+            between.is_some_and(|(between, _)| between.starts_with(':') && !is_denial(between))
+        });
         paths.into_iter().skip(usize::from(is_first))
     })
 }
@@ -100,6 +101,11 @@ pub fn unnamed_place(output: &str) -> Option<&'static str> {
     Some(place)
 }
 
+fn is_denial(line: &str) -> bool {
+    let line = line.to_lowercase();
+    DENIED.iter().any(|words| line.contains(words))
+}
+
 fn locks_git_configuration(line: &str) -> bool {
     let (_, file) = line.split_once("could not lock config file ").unwrap_or_default();
     GIT_CONFIGURATIONS.iter().any(|end| file.contains(end))
@@ -115,6 +121,10 @@ mod tests {
             ("sh: 1: cannot create /home/me/x: Permission denied", "/home/me/x"),
             (
                 "/home/me/run.sh: 2: cannot create /home/me/x: Permission denied",
+                "/home/me/x",
+            ),
+            (
+                "the agent ended with exit code 2: /home/me/run.sh: 2: cannot create /home/me/x: Permission denied",
                 "/home/me/x",
             ),
             ("/home/me/run.sh: Permission denied", "/home/me/run.sh"),
