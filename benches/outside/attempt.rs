@@ -17,7 +17,8 @@ use crate::{
 };
 
 /// The directory of the work, beside the clones: a home below `/tmp` would be one that agents may write to.
-const WORK: &str = ".work";
+/// Tests of some projects fail below a hidden one.
+const WORK: &str = "_work";
 const GIT_CONFIG: &str =
     "[user]\n\tname = Bench\n\temail = bench@example.invalid\n[core]\n\texcludesFile = ~/.ignored\n";
 /// The directories that no project's own list has to name.
@@ -141,7 +142,7 @@ impl Place<'_> {
             let said = [init.stdout, init.stderr].concat();
             let said = String::from_utf8_lossy(&said).into_owned();
             let failed = said.lines().find(|line| line.starts_with('✖')).unwrap_or_default();
-            return Err(Error::other(format!("no goal passes before the commit: {failed}")));
+            return Err(Error::other(format!("no tests pass before the commit: {failed}")));
         };
         self.plain(&goals)
             .map_err(|error| Error::other(format!("before the commit, {error}")))?;
@@ -171,15 +172,14 @@ impl Place<'_> {
         Ok((ending(reason, sentence), claim))
     }
 
-    /// Returns the commands of the goals that `ralph init` wrote, if there are any.
+    /// Returns the commands of the goals that `ralph init` wrote, if there are tests among them.
     fn goals(&self) -> Option<Vec<String>> {
         let config = fs::read(self.root.join("project/.ralph/config.json")).ok()?;
         let config: Value = serde_json::from_slice(&config).ok()?;
         let goals = config["goals"].as_array()?.iter();
-        let commands: Vec<String> = goals
-            .filter_map(|goal| Some(goal["command"].as_str()?.to_owned()))
-            .collect();
-        (!commands.is_empty()).then_some(commands)
+        let has_tests = goals.clone().any(|goal| goal["name"] == "tests");
+        let commands = goals.filter_map(|goal| Some(goal["command"].as_str()?.to_owned()));
+        has_tests.then(|| commands.collect())
     }
 
     /// Runs the goals' commands one after the other and returns how long they took.
