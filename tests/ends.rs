@@ -68,6 +68,42 @@ const ENDS: &[End] = &[
         says: "stopped: iteration limit reached",
         commands: &["ralph continue --iterations 2", "ralph"],
     },
+    // A limit ends what a refusal kept from its end.
+    End {
+        script: "echo $n > a; work; over done",
+        args: &["--max-iterations", "3", "--goal", "tests=echo it fails; exit 3"],
+        git: true,
+        says: "stopped: iteration limit reached",
+        commands: &["ralph goals check", "ralph continue --iterations 3", "ralph"],
+    },
+    End {
+        script: "[ $n -lt 8 ] && rm -f PLAN.md; over 'A clean tree.'",
+        args: &[],
+        git: true,
+        says: "failed: the plan cannot be read (",
+        commands: &["ralph restore 1 --before", "ralph continue"],
+    },
+    End {
+        script: "echo $n >> tests/all.sh; git stash -q; over Later.",
+        args: &[],
+        git: true,
+        says: "stopped: no progress in 6 iterations",
+        commands: IDLE,
+    },
+    End {
+        script: "echo '{\"type\":\"usage\",\"usage\":{\"inputTokens\":9,\"outputTokens\":9,\"costUsd\":2}}'; echo a > a-$n; over More.",
+        args: &["--max-cost-usd", "3"],
+        git: true,
+        says: "stopped: cost limit reached",
+        commands: &["ralph continue --max-cost-usd 6", "ralph"],
+    },
+    End {
+        script: "failed '{\"kind\":\"model-unknown\"}' 'no such model'",
+        args: &[],
+        git: true,
+        says: "failed: script does not know the model",
+        commands: &[],
+    },
     End {
         script: "over 'RALPH BLOCKED: Which colour?'",
         args: &[],
@@ -94,7 +130,8 @@ fn commands(hints: &[String]) -> Vec<String> {
 fn typed(sandbox: &Sandbox, command: &str) -> Finished {
     let command = command
         .replace("N \"ANSWER\"", "1 blue")
-        .replace("ralph confirm", "ralph confirm --yes");
+        .replace("ralph confirm", "ralph confirm --yes")
+        .replace("--before", "--before --yes");
     let words: Vec<&str> = command
         .split_whitespace()
         .skip(1)

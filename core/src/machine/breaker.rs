@@ -8,13 +8,13 @@ use std::mem::discriminant;
 
 use crate::{
     event::{
-        BreakerCause, BreakerState, Event, GoalSince, Missing, Outcome, Problem, ProblemKind, StopReason, TimeEvent,
-        Wait, WaitCause,
+        BreakerCause, BreakerState, Event, GoalSince, Missing, Outcome, Problem, ProblemKind, StopReason, Text,
+        TimeEvent, Wait, WaitCause,
     },
     run::{Observation, standing_refusal},
 };
 
-use super::{decision::StepDecision, policy::takes_over, state::LoopState};
+use super::{Feedback, decision::StepDecision, policy::takes_over, state::LoopState};
 
 /// Returns the state that a count leads to.
 fn stage(count: u32, half: Option<u32>) -> BreakerState {
@@ -129,13 +129,23 @@ pub(super) fn judge(
             why: WaitCause::Breaker { why },
         }));
     } else {
-        let why = cause_of_end(&decision.state, why);
-        decision.stop(StopReason::BreakerOpen { why });
+        // No iteration can do anything about tasks that nobody can read.
+        let mut told = decision.state.internal.feedback.iter();
+        let unread = told.find_map(|feedback| match feedback {
+            Feedback::PlanUnreadable { why } => Some(Text::from(why)),
+            _ => None,
+        });
+        decision.stop(match unread {
+            Some(why) => StopReason::PlanInvalid { why },
+            None => StopReason::BreakerOpen {
+                why: cause_of_end(&decision.state, why),
+            },
+        });
     }
     LoopControl::Halt
 }
 
-fn goal_since(state: &LoopState, name: &str) -> GoalSince {
+pub(super) fn goal_since(state: &LoopState, name: &str) -> GoalSince {
     let goal = state.view.goals.iter().find(|goal| goal.name == name);
     match goal.map(|goal| (goal.suspects(), goal.passed_with)) {
         Some((Some(by), _)) => GoalSince::Broken { by },

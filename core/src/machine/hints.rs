@@ -2,50 +2,54 @@
 
 use crate::{
     event::{
-        Breakdown, BreakerCause, Changes, Finding, GoalSince, Hint, ProblemClass, ProblemKind, Proof, RestoreMoment,
-        StopReason, Text, clip,
+        Breakdown, BreakerCause, Changes, Finding, GoalSince, Hint, Missing, ProblemClass, ProblemKind, Proof,
+        RestoreMoment, StopReason, Text, clip,
     },
-    run::MessageState,
+    run::{MessageState, StandingRefusal, standing_refusal},
 };
 
-use super::state::LoopState;
+use super::{breaker::goal_since, state::LoopState};
 
 /// Maximum size of a quoted message, in bytes: enough to recognise it.
 const MESSAGE_CAP_BYTES: usize = 200;
 
+/// The first of the iterations in a row that ended with a plan that cannot be read; `None` if it can be now.
+fn unreadable_since(state: &LoopState) -> Option<u32> {
+    let (first, latest) = state.internal.unreadable?;
+    (latest == state.view.iterations.number).then_some(first)
+}
+
 /// How to restore a readable plan; `None` without a checkpoint.
 fn way_back(state: &LoopState) -> Option<Hint> {
     state.internal.latest.as_ref()?;
-    let moment = match state.view.phase.outcome() {
-        Some(_) => RestoreMoment::Before,
+    let number = state.view.iterations.number;
+    let (iteration, moment) = match (unreadable_since(state), state.view.phase.outcome()) {
+        (Some(first), _) => (first, RestoreMoment::Before),
+        (None, Some(_)) => (number, RestoreMoment::Before),
         // The plan was readable after the iteration and was broken later.
-        None => RestoreMoment::After,
+        (None, None) => (number, RestoreMoment::After),
     };
-    let iteration = state.view.iterations.number;
     (iteration > 0 || moment == RestoreMoment::Before).then_some(Hint::Restore { iteration, moment })
 }
 
 /// Suggestions about the end itself, about tasks that the user has set aside, and about messages that expire with the run.
 pub(super) fn hints(state: &LoopState, reason: &StopReason) -> Vec<Hint> {
     let mut hints = for_reason(state, reason);
-    if let Some((first, latest)) = state.internal.unreadable
-        && latest == state.view.iterations.number
-        && !hints.contains(&Hint::FixPlan)
-    {
-        let moment = RestoreMoment::Before;
-        let is_kept = state.internal.latest.is_some();
+    if unreadable_since(state).is_some() && !hints.contains(&Hint::FixPlan) {
+        hints.extend(way_back(state));
         hints.push(Hint::FixPlan);
-        hints.extend(is_kept.then_some(Hint::Restore {
-            iteration: first,
-            moment,
-        }));
     }
     let is_done = matches!(reason, StopReason::Done { .. });
     hints.extend(state.view.permissions.about_scope().map(|_| Hint::ConfirmScope));
     let place = state.view.head.clone();
     hints.extend(place.map(|place| Hint::HeadPlaced { place }));
-    let stashes = state.view.stashes.iter().cloned();
-    hints.extend(stashes.map(|stash| Hint::StashLeft { stash }));
+    // `git stash list` shows the others.
+    if let Some((stash, others)) = state.view.stashes.split_last() {
+        let stash = stash.clone();
+        hints.push(Hint::StashLeft { stash });
+        let count = u64::try_from(others.len()).unwrap_or(u64::MAX);
+        hints.extend((count > 0).then_some(Hint::More { count }));
+    }
     let left_out = state.view.left_out().into_iter();
     hints.extend(left_out.map(|task| Hint::TaskSetAside {
         task: clip(&task, MESSAGE_CAP_BYTES).into(),
@@ -83,14 +87,7 @@ fn for_reason(state: &LoopState, reason: &StopReason) -> Vec<Hint> {
         StopReason::Superseded => Vec::new(),
         StopReason::BreakerOpen {
             why: BreakerCause::SameGoalFailure { goal, since, .. },
-        } => {
-            let broken_by = match since {
-                GoalSince::Broken { by } => by.alone(),
-                GoalSince::Unknown | GoalSince::Always => None,
-            };
-            let goal = goal.clone();
-            vec![Hint::SeeGoal { goal, broken_by }, Hint::StartAgain]
-        }
+        } => vec![see_goal(goal, *since), Hint::StartAgain],
         StopReason::BreakerOpen {
             why:
                 BreakerCause::ClaimRefused {
@@ -100,13 +97,8 @@ fn for_reason(state: &LoopState, reason: &StopReason) -> Vec<Hint> {
                     ..
                 },
         } if reason.may_be_confirmed() => {
-            let see = files.first().map(|file| Hint::SeeTests {
-                iteration: *iteration,
-                file: file.clone(),
-            });
-            let is_asked = state.view.permissions.about_tests().is_some();
-            let confirm = is_asked.then_some(Hint::ConfirmTests);
-            see.into_iter().chain(confirm).chain([Hint::StartAgain]).collect()
+            let about_tests = about_tests(state, files.first(), *iteration);
+            about_tests.chain([Hint::StartAgain]).collect()
         }
         StopReason::BreakerOpen { .. } => {
             let latest = state.view.iterations.latest_work();
@@ -123,10 +115,12 @@ fn for_reason(state: &LoopState, reason: &StopReason) -> Vec<Hint> {
             vec![Hint::NeedLiveChannel { adapter }]
         }
         StopReason::AgentFailed { problem, .. } => for_problem(state, problem.kind),
-        StopReason::PlanInvalid { .. } => [Hint::FixPlan].into_iter().chain(way_back(state)).collect(),
-        StopReason::LimitReached { limit } | StopReason::TaskLimitReached { limit, .. } => {
-            vec![Hint::RaiseLimit { limit: *limit }]
+        StopReason::PlanInvalid { .. } => way_back(state).into_iter().chain([Hint::FixPlan]).collect(),
+        StopReason::LimitReached { limit } => {
+            let raise = Hint::RaiseLimit { limit: *limit };
+            about_refusal(state).into_iter().chain([raise]).collect()
         }
+        StopReason::TaskLimitReached { limit, .. } => vec![Hint::RaiseLimit { limit: *limit }],
         StopReason::Broken {
             why: Breakdown::RepositoryLost { lost },
         } => {
@@ -138,6 +132,36 @@ fn for_reason(state: &LoopState, reason: &StopReason) -> Vec<Hint> {
             vec![Hint::Resume]
         }
     }
+}
+
+/// What a run that a limit has ended was refused last: more of the same would be refused, too.
+fn about_refusal(state: &LoopState) -> Vec<Hint> {
+    match standing_refusal(&state.view) {
+        Some(StandingRefusal {
+            reason: Missing::GoalFailed { goal, .. },
+            ..
+        }) => vec![see_goal(goal, goal_since(state, goal))],
+        Some(refusal) if refusal.reason.may_be_confirmed() => {
+            about_tests(state, refusal.files.first().copied(), refusal.iteration).collect()
+        }
+        Some(_) | None => Vec::new(),
+    }
+}
+
+fn see_goal(goal: &Text, since: GoalSince) -> Hint {
+    let broken_by = match since {
+        GoalSince::Broken { by } => by.alone(),
+        GoalSince::Unknown | GoalSince::Always => None,
+    };
+    let goal = goal.clone();
+    Hint::SeeGoal { goal, broken_by }
+}
+
+/// How to see the changes to tests for which claims are refused, and how to confirm them.
+fn about_tests(state: &LoopState, file: Option<&Text>, iteration: Option<u32>) -> impl Iterator<Item = Hint> {
+    let see = file.cloned().map(|file| Hint::SeeTests { iteration, file });
+    let is_asked = state.view.permissions.about_tests().is_some();
+    see.into_iter().chain(is_asked.then_some(Hint::ConfirmTests))
 }
 
 /// The latest iteration whose changes can be shown.
@@ -235,7 +259,7 @@ mod tests {
         let mut broken = running();
         end(&mut broken, false);
         refuse(&mut broken, 2);
-        assert_eq!(hints_at_end(&broken), [Hint::FixPlan, restore(1, RestoreMoment::After)]);
+        assert_eq!(hints_at_end(&broken), [restore(1, RestoreMoment::After), Hint::FixPlan]);
         let mut broken = begun();
         refuse(&mut broken, 1);
         assert_eq!(hints_at_end(&broken), [Hint::FixPlan], "there is nothing to restore");
