@@ -21,7 +21,8 @@ use std::{collections::BTreeMap, ops::RangeInclusive};
 use ralph_core::event::{Mutant, MutantTarget};
 
 use candidate::{AGAIN, Candidate, Edit, PROBABLE, Random};
-use language::Language;
+pub(crate) use language::Language;
+pub(crate) use lexer::{Kind, block_comment, tokens};
 use source::Source;
 
 /// Longest text of which there are mutants, in bytes.

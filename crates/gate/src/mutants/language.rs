@@ -2,7 +2,7 @@
 
 /// A language whose code is altered: one of those in which a bench measures what that finds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Language {
+pub(crate) enum Language {
     Python,
     Rust,
     /// TypeScript as well.

@@ -6,7 +6,7 @@
 use super::language::{Language, SingleQuote};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Word,
     Number,
     /// A text with its quotes.
@@ -18,10 +18,10 @@ pub(super) enum Kind {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Token {
-    pub(super) kind: Kind,
-    pub(super) start: usize,
-    pub(super) end: usize,
+pub(crate) struct Token {
+    pub(crate) kind: Kind,
+    pub(crate) start: usize,
+    pub(crate) end: usize,
 }
 
 /// Most characters of a regular expression. What looks like one may be a division.
@@ -33,7 +33,7 @@ const PUNCTS: [&str; 48] = [
     "**", "<<", ">>", "??", "?.", "?:", "|>", "<-", "=~", "!~", "<>", "&.", "//",
 ];
 
-pub(super) fn tokens(text: &str, language: Language) -> Vec<Token> {
+pub(crate) fn tokens(text: &str, language: Language) -> Vec<Token> {
     let mut lexer = Lexer {
         text,
         language,
@@ -210,7 +210,7 @@ fn is_word(c: char) -> bool {
     c == '_' || c == '$' || c.is_alphanumeric()
 }
 
-fn block_comment(rest: &str, nests: bool) -> usize {
+pub(crate) fn block_comment(rest: &str, nests: bool) -> usize {
     let mut depth = 0_usize;
     let mut at = 0;
     while at < rest.len() {

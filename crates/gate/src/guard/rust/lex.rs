@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
+use crate::mutants::{Kind, Language, block_comment, tokens};
+
 /// Replaces each byte of a literal, including line ends.
 pub(super) const LITERAL: u8 = b'"';
-/// Most bytes of an escaped character after its `\\`, as in `'\\u{10FFFF}'`.
-const ESCAPE_CAP: usize = 12;
 
 /// The code of a file, of the same length: comments are replaced by blanks, literals by [`LITERAL`].
 pub(super) struct RustCode {
@@ -28,49 +28,55 @@ pub(super) enum DocStyle {
 }
 
 pub(super) fn code(text: &str) -> RustCode {
-    let from = text.as_bytes();
     let mut code = RustCode {
-        bytes: from.to_vec(),
+        bytes: text.as_bytes().to_vec(),
         docs: Vec::new(),
     };
     let mut at = 0;
-    while at < from.len() {
-        let rest = &from[at..];
-        let (end, filler) = match rest[0] {
-            b'/' if rest.starts_with(b"//") => (code.comment(at, line_end(from, at), DocStyle::Line, rest), b' '),
-            b'/' if rest.starts_with(b"/*") => (code.comment(at, block_end(from, at), DocStyle::Block, rest), b' '),
-            b'"' => (string_end(from, at), LITERAL),
-            b'\'' => (char_end(text, at), LITERAL),
-            b'r' if !follows_name(from, at) => (raw_string_end(from, at), LITERAL),
-            _ => (at, LITERAL),
-        };
-        for byte in &mut code.bytes[at..end] {
-            if filler == LITERAL || *byte != b'\n' {
-                *byte = filler;
+    for token in tokens(text, Language::Rust) {
+        code.blank(text, at..token.start);
+        at = token.end;
+        match token.kind {
+            // The letter of `b"…"` and `c"…"` stays.
+            Kind::Text | Kind::Character => {
+                let letters = usize::from(text[token.start..].starts_with(['b', 'c']));
+                code.bytes[token.start + letters..at].fill(LITERAL);
             }
+            Kind::Word | Kind::Number | Kind::Opaque | Kind::Punct => {}
         }
-        at = end.max(at + 1);
     }
+    code.blank(text, at..text.len());
     code
 }
 
 impl RustCode {
-    fn comment(&mut self, at: usize, end: usize, style: DocStyle, rest: &[u8]) -> usize {
-        let third = rest.get(2).copied();
-        // Not documentation: `////`, `/***` and `/**/`.
-        let is_outer = match style {
-            DocStyle::Line => third == Some(b'/') && rest.get(3) != Some(&b'/'),
-            DocStyle::Block => third == Some(b'*') && !matches!(rest.get(3), Some(b'*' | b'/')),
-        };
-        let is_inner = third == Some(b'!');
-        if is_outer || is_inner {
-            self.docs.push(DocComment {
-                range: at..end,
-                style,
-                is_inner,
-            });
+    /// Replaces what stands between two tokens: comments and blanks.
+    fn blank(&mut self, text: &str, range: Range<usize>) {
+        let mut at = range.start;
+        while let Some(start) = text[at..range.end].find('/').map(|found| at + found) {
+            let rest = &text[start..range.end];
+            let (style, length) = match rest.starts_with("//") {
+                true => (DocStyle::Line, rest.find('\n').unwrap_or(rest.len())),
+                false => (DocStyle::Block, block_comment(rest, true)),
+            };
+            at = start + length;
+            let (third, fourth) = (rest.as_bytes().get(2), rest.as_bytes().get(3));
+            // Not documentation: `////`, `/***` and `/**/`.
+            let is_outer = match style {
+                DocStyle::Line => third == Some(&b'/') && fourth != Some(&b'/'),
+                DocStyle::Block => third == Some(&b'*') && !matches!(fourth, Some(b'*' | b'/')),
+            };
+            let is_inner = third == Some(&b'!');
+            if is_outer || is_inner {
+                self.docs.push(DocComment {
+                    range: start..at,
+                    style,
+                    is_inner,
+                });
+            }
         }
-        end
+        let blanks = self.bytes[range].iter_mut().filter(|byte| **byte != b'\n');
+        blanks.for_each(|byte| *byte = b' ');
     }
 
     /// Returns the position of the bracket that closes the one at `open`, or `to`.
@@ -118,92 +124,6 @@ impl RustCode {
 
 fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
-}
-
-/// Whether the byte at `at` continues a longer name. The prefixes of `br` and `cr` literals do not count.
-fn follows_name(from: &[u8], at: usize) -> bool {
-    let before = |back: usize| {
-        at.checked_sub(back)
-            .and_then(|at| from.get(at))
-            .is_some_and(|&byte| is_name(byte))
-    };
-    let prefix = at.checked_sub(1).and_then(|at| from.get(at));
-    before(1) && (!matches!(prefix, Some(b'b' | b'c')) || before(2))
-}
-
-fn line_end(from: &[u8], at: usize) -> usize {
-    from[at..]
-        .iter()
-        .position(|&byte| byte == b'\n')
-        .map_or(from.len(), |length| at + length)
-}
-
-fn block_end(from: &[u8], start: usize) -> usize {
-    let (mut at, mut depth) = (start, 0_usize);
-    while at < from.len() {
-        if from[at..].starts_with(b"/*") {
-            depth += 1;
-            at += 2;
-        } else if from[at..].starts_with(b"*/") {
-            depth = depth.saturating_sub(1);
-            at += 2;
-            if depth == 0 {
-                return at;
-            }
-        } else {
-            at += 1;
-        }
-    }
-    from.len()
-}
-
-fn string_end(from: &[u8], start: usize) -> usize {
-    let mut at = start + 1;
-    while at < from.len() {
-        match from[at] {
-            b'\\' => at += 2,
-            b'"' => return at + 1,
-            _ => at += 1,
-        }
-    }
-    from.len()
-}
-
-/// Returns the end of the raw string whose `r` is at `start`; `start` if it is a name.
-fn raw_string_end(from: &[u8], start: usize) -> usize {
-    let hashes = from[start + 1..].iter().take_while(|&&byte| byte == b'#').count();
-    let open = start + 1 + hashes;
-    if from.get(open) != Some(&b'"') {
-        return start;
-    }
-    let close: Vec<u8> = std::iter::once(b'"').chain(std::iter::repeat_n(b'#', hashes)).collect();
-    let body = &from[open + 1..];
-    // A single search for quotes, so that many hashes take no longer.
-    let ends = body
-        .iter()
-        .enumerate()
-        .filter(|(_, byte)| **byte == b'"')
-        .map(|(at, _)| at);
-    let end = ends.into_iter().find(|&at| body[at..].starts_with(&close));
-    end.map_or(from.len(), |at| open + 1 + at + close.len())
-}
-
-/// Returns the end of the character literal at `start`; `start` if it is a lifetime.
-fn char_end(text: &str, start: usize) -> usize {
-    let rest = &text[start + 1..];
-    let mut chars = rest.char_indices();
-    match chars.next() {
-        Some((_, '\\')) => {
-            // The escaped character may be a quote.
-            let close = rest.bytes().skip(2).take(ESCAPE_CAP).position(|byte| byte == b'\'');
-            close.map_or(start, |close| start + 1 + 2 + close + 1)
-        }
-        Some(_) => match chars.next() {
-            Some((at, '\'')) => start + 1 + at + 1,
-            Some(_) | None => start,
-        },
-        None => start,
-    }
 }
 
 #[cfg(test)]
