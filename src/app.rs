@@ -194,6 +194,7 @@ fn logged_run(
         prices: loaded.config.prices.clone(),
         goals_parallel: loaded.config.goals_parallel,
         room: loaded.config.room,
+        setup: loaded.config.tree.setup.clone(),
         withheld: prepared.withheld,
         size: match presentation.screen {
             Some(_) => terminal::pane_size(prepared.plan.tasks.len()),

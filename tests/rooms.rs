@@ -47,7 +47,14 @@ fn proof(finished: &Finished) -> Option<Proof> {
 
 /// The codes of the notices about the place of the goals.
 fn notices(finished: &Finished) -> Vec<String> {
-    let codes = ["goals-in-place", "packages-changed", "ignored-files-used"];
+    let codes = [
+        "goals-in-place",
+        "packages-changed",
+        "packages-set-up",
+        "packages-not-set-up",
+        "packages-not-trusted",
+        "ignored-files-used",
+    ];
     let records = finished.records();
     let told = events(&records).filter_map(|event| match event {
         Event::Noticed { notice } => Some(notice.code.to_string()),
@@ -361,4 +368,184 @@ fn a_room_can_be_required_or_turned_off() {
         let stopped = finished.stdout.contains("no-room");
         assert_eq!(stopped, !verified, "{room}: {finished:?}");
     }
+}
+
+fn shell(sandbox: &Sandbox, script: &str) {
+    let finished = sandbox.program("sh").args(["-c", script]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+}
+
+/// Makes a package of `name` that npm installs from a file.
+fn pack(sandbox: &Sandbox, name: &str, code: &str) {
+    sandbox.write(
+        &format!("{name}/package.json"),
+        &format!("{{\"name\": \"{name}\", \"version\": \"1.0.0\"}}"),
+    );
+    sandbox.write(&format!("{name}/index.js"), code);
+    let pack = format!("cd {name} && npm pack --silent --pack-destination .. && rm -r ../{name}");
+    shell(sandbox, &pack);
+}
+
+#[test]
+fn packages_that_a_lock_file_names_are_installed_in_the_room() {
+    needs!("npm");
+    let adds = "npm install --offline --silent ./more-1.0.0.tgz > /dev/null";
+    let uses = "echo 'exports.add = require(\"more\")' > add.js";
+    let edits = "echo 'let n = 0; module.exports = () => [3, 300][n++ % 2]' > node_modules/sum/index.js; \
+                 echo 'exports.add = () => require(\"sum\")()' > add.js";
+    // The manifest names a package that the lock file does not have.
+    let skews = "sed -i 's/\"more\":/\"missing\": \"1\", \"more\":/' package.json";
+    for (work, verified, told) in [
+        (format!("{adds}; {uses}"), true, &["packages-set-up"][..]),
+        (
+            format!("{adds}; {edits}"),
+            false,
+            &["packages-set-up", "packages-changed"],
+        ),
+        (
+            format!("{adds}; {edits}; {skews}"),
+            false,
+            &["packages-not-set-up", "packages-changed"],
+        ),
+        (
+            "npm uninstall --offline --silent sum > /dev/null; echo 'exports.add = require(\"sum\")' > add.js"
+                .to_owned(),
+            false,
+            &["packages-set-up"],
+        ),
+    ] {
+        let sandbox = project(&work);
+        sandbox.set_variable("npm_config_offline", "true");
+        pack(&sandbox, "sum", "module.exports = () => 0\n");
+        pack(&sandbox, "more", "module.exports = (a, b) => a + b\n");
+        shell(
+            &sandbox,
+            "rm -r node_modules; echo '{}' > package.json; npm install --offline --silent ./sum-1.0.0.tgz",
+        );
+        sandbox.git(["add", "--all"]);
+        sandbox.git(["commit", "--quiet", "--message", "Packages"]);
+        let finished = run(&sandbox, "node --test");
+        assert_eq!(proof(&finished).is_some(), verified, "{work}: {finished:?}");
+        assert_eq!(notices(&finished), told, "{work}: {finished:?}");
+    }
+}
+
+/// Lets a script install what `packages.lock` names.
+fn set_up_by(sandbox: &Sandbox, script: &str) {
+    std::fs::write(sandbox.home().join("install.sh"), script).expect("a script");
+    let setup = format!(
+        r#"{{ "tree": {{ "setup": ["sh {}/install.sh"] }} }}"#,
+        sandbox.home().display()
+    );
+    std::fs::write(sandbox.config().join("ralph/config.json"), setup).expect("settings");
+}
+
+const INSTALL: &str = "for name in $(cat packages.lock); do mkdir -p node_modules/$name; \
+                       cp vendor/$name.js node_modules/$name/index.js; done\n";
+
+/// A project whose script installs `sum`, which adds, or `more` as well, and an agent that does `work`.
+fn installed(work: &str) -> Sandbox {
+    let sandbox = project(work);
+    for name in ["sum", "more"] {
+        sandbox.write(&format!("vendor/{name}.js"), "module.exports = (a, b) => a + b\n");
+    }
+    sandbox.write("packages.lock", "sum\n");
+    sandbox.git(["add", "--all"]);
+    sandbox.git(["commit", "--quiet", "--message", "Packages"]);
+    set_up_by(&sandbox, INSTALL);
+    sandbox
+}
+
+const EDITS: &str = "echo 'exports.add = () => require(\"sum\")()' > add.js; \
+                     echo 'let n = 0; module.exports = () => [3, 300][n++ % 2]' > node_modules/sum/index.js";
+
+#[test]
+fn packages_that_an_earlier_run_has_edited_are_installed_anew_or_told() {
+    needs!("node");
+    let reads = "echo 'exports.add = () => require(\"sum\")()' > add.js";
+    // Another tool of the agent's has left a cache beside the packages.
+    let caches = "mkdir -p node_modules/.cache/deep; echo 1 > node_modules/.cache/deep/one";
+    for (work, then, verified, told) in [
+        (EDITS, "", false, &["packages-set-up", "packages-changed"][..]),
+        (
+            EDITS,
+            "rm $XDG_CONFIG_HOME/ralph/config.json",
+            true,
+            &["packages-not-trusted", "packages-not-trusted"],
+        ),
+        (
+            EDITS,
+            "rm -r node_modules; sh $HOME/install.sh; cp -r node_modules/sum node_modules/new",
+            false,
+            &[],
+        ),
+        (caches, "", false, &[]),
+    ] {
+        let sandbox = installed(work);
+        assert_eq!(proof(&run(&sandbox, "node --test")), None);
+        shell(&sandbox, "git reset --quiet --hard HEAD~1");
+        shell(&sandbox, then);
+        sandbox.install(&Script::jsonl(&format!("{reads}\nwork; over 'ok'")));
+        let finished = run(&sandbox, "test ! -e node_modules/.cache/deep/one && node --test");
+        assert_eq!(proof(&finished).is_some(), verified, "{work} {then}: {finished:?}");
+        assert_eq!(notices(&finished), told, "{work} {then}: {finished:?}");
+    }
+}
+
+#[test]
+fn packages_that_cannot_be_installed_are_those_of_the_project_and_told() {
+    needs!("node");
+    let adds = "echo more >> packages.lock; sh $HOME/add.sh; echo 'exports.add = require(\"more\")' > add.js";
+    let fails = "seq 1 100000; echo 'error: no network' >&2; exit 3";
+    for (script, verified, told) in [
+        (
+            fails.to_owned(),
+            true,
+            &["packages-not-set-up", "ignored-files-used"][..],
+        ),
+        // The start's can be installed.
+        (
+            format!("grep -q more packages.lock && {{ {fails}; }}; {INSTALL}"),
+            false,
+            &["packages-not-set-up", "packages-changed"],
+        ),
+    ] {
+        let sandbox = installed(adds);
+        std::fs::write(sandbox.home().join("add.sh"), INSTALL).expect("a script");
+        set_up_by(&sandbox, &script);
+        let finished = run(&sandbox, "node --test");
+        assert_eq!(proof(&finished).is_some(), verified, "{script}: {finished:?}");
+        assert_eq!(notices(&finished), told, "{script}: {finished:?}");
+        assert!(
+            finished.stdout.contains("exit code 3: error: no network"),
+            "{finished:?}"
+        );
+        let doctor = sandbox.ralph(["doctor"]).run(SOON).stdout;
+        assert!(
+            doctor.contains("not installed in the last room") && doctor.contains("no network"),
+            "{doctor}"
+        );
+    }
+}
+
+#[test]
+fn a_kill_while_packages_are_installed_leaves_those_of_the_start() {
+    needs!("node");
+    let sandbox = installed("echo more >> packages.lock; echo 'exports.add = require(\"more\")' > add.js");
+    let waits = format!(
+        "if grep -q more packages.lock && [ ! -e $HOME/tried ]; then mkdir node_modules; : > $HOME/tried; exec sleep 600; fi; {INSTALL}"
+    );
+    set_up_by(&sandbox, &waits);
+    let start = || {
+        sandbox
+            .looping(["--goal", "tests=node --test", "--max-iterations", "1"])
+            .start()
+    };
+    let running = start();
+    wait_until(SOON, "the setup", || sandbox.read_home("tried"));
+    running.kill();
+    sandbox.waits_until_nothing_runs();
+    let resumed = start().wait(SOON);
+    assert_eq!(proof(&resumed), Some(Proof::Tests), "{resumed:?}");
+    assert_eq!(notices(&resumed), ["packages-set-up"], "{resumed:?}");
 }

@@ -2,33 +2,8 @@
 
 use std::path::Path;
 
+use ralph_driver::installers;
 use serde_json::{Map, Value, json};
-
-/// Files that pin dependencies, each with the command that installs them. Of files for the same language the first one
-/// counts.
-const INSTALLERS: [&[(&str, &str)]; 4] = [
-    &[
-        ("pnpm-lock.yaml", "pnpm install --frozen-lockfile"),
-        ("yarn.lock", "yarn install --frozen-lockfile"),
-        ("bun.lock", "bun install --frozen-lockfile"),
-        ("bun.lockb", "bun install --frozen-lockfile"),
-        ("package-lock.json", "npm ci"),
-        ("npm-shrinkwrap.json", "npm ci"),
-    ],
-    &[
-        ("uv.lock", "uv sync --frozen"),
-        ("poetry.lock", "poetry install --no-interaction"),
-        (
-            "requirements.txt",
-            "python3 -m venv .venv && .venv/bin/pip install --requirement requirements.txt",
-        ),
-    ],
-    &[
-        ("Gemfile.lock", "bundle install"),
-        ("composer.lock", "composer install --no-interaction"),
-    ],
-    &[("mix.lock", "mix deps.get")],
-];
 
 const COMPOSE_FILES: [&str; 4] = [
     "compose.yaml",
@@ -40,12 +15,7 @@ const COMPOSE_FILES: [&str; 4] = [
 /// Returns the settings in `tree` for a project; empty if a work tree needs nothing.
 pub(crate) fn tree_settings(project: &Path) -> Map<String, Value> {
     let has = |name: &str| project.join(name).exists();
-    let installers = INSTALLERS
-        .iter()
-        .filter_map(|files| files.iter().find(|(file, _)| has(file)));
-    // Without an environment of its own, the project uses another one on purpose.
-    let is_used = |(file, _): &&(&str, &str)| *file != "requirements.txt" || has(".venv");
-    let setup: Vec<&str> = installers.filter(is_used).map(|(_, command)| *command).collect();
+    let setup = installers(project);
     let mut settings = Map::new();
     if !setup.is_empty() {
         settings.insert("setup".to_owned(), json!(setup));

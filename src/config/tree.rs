@@ -10,7 +10,8 @@ settings! {
     /// for merged plans.
     pub struct TreeSettings {
         /// Commands that prepare a work tree before its first iteration, in this order: ["npm ci"]. They run with `sh
-        /// -c` as goals do, each for a quarter of an hour at most. If one fails, the plan is left, and no agent is started.
+        /// -c` as goals do, each for a quarter of an hour at most. If one fails, the plan is left, and no agent is started. Those
+        /// without a `$RALPH_` variable also install what the work names in the copy in which goals run.
         setup("setup"): NameList<TreeCommands> = [],
         /// Commands that run before a work tree is removed: ["dropdb $RALPH_TREE"].
         teardown("teardown"): NameList<TreeCommands> = [],

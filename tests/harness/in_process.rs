@@ -252,6 +252,7 @@ impl Looping<'_> {
             prices: Prices::default(),
             goals_parallel: false,
             room: Default::default(),
+            setup: Vec::new(),
             withheld: Vec::new(),
             size: SIZE,
             recording_cap_bytes: RECORDING_CAP_BYTES,

@@ -29,7 +29,7 @@ impl Driver {
             let look = inherited(move || {
                 let files = CommentedFiles {
                     project: jobs.paths.project(),
-                    repository: jobs.repository.as_ref(),
+                    repository: jobs.repository.as_deref(),
                 };
                 filled(command, |place| files.quoted(place, &result))
             });

@@ -35,6 +35,8 @@ pub struct RunConfig {
     pub goals_parallel: bool,
     /// Whether goals run in a room.
     pub room: RoomUse,
+    /// The commands that prepare the project.
+    pub setup: Vec<String>,
     /// Variables that goals do not get: the keys of agents.
     pub withheld: Vec<String>,
     pub size: Size,

@@ -17,7 +17,7 @@ use super::{
     goals::GoalRun,
     perform::fill_room,
     run::{Driver, DriverError},
-    test_gate::{self, RunSoFar},
+    test_gate,
     tools::OffLoopResult,
 };
 
@@ -68,7 +68,7 @@ impl Driver {
             return;
         };
         let goals = goals_of_plan(&state.view);
-        let (tests_from, first) = (RunSoFar::new(state).tests_from, state.internal.baseline.clone());
+        let first = state.internal.baseline.clone();
         let (parallel, jobs, found) = (
             self.checks.parallel,
             Arc::clone(&self.jobs),
@@ -91,7 +91,7 @@ impl Driver {
             let files = [first, Some(checkpoint)];
             let look = || {
                 let (goals, context, files) = (goals.clone(), context.clone(), files.clone());
-                test_gate::look(goals, parallel, context, tests_from, None, &jobs, files)
+                test_gate::look(goals, parallel, context, None, &jobs, files)
             };
             let mut results = look().await.results;
             // The agent uses the same machine, and perhaps the same ports.

@@ -62,6 +62,10 @@ pub struct ExecutionContext {
     pub(super) keeps_compiled: bool,
     /// Further variables, with their values.
     pub(super) variables: Vec<(String, String)>,
+    /// ralph's own directories that the programs fill.
+    pub(super) writable: Vec<PathBuf>,
+    /// The commands that prepare the project; without any, those of its lock files do.
+    pub(super) setup: Arc<[String]>,
     /// The room that goals find in the place of `project`; `None` if they run in the project's own directory.
     pub(super) room: Option<FilledRoom>,
 }
@@ -91,6 +95,8 @@ impl ExecutionContext {
             sealed_copy: None,
             keeps_compiled: true,
             variables: Vec::new(),
+            writable: Vec::new(),
+            setup: Arc::default(),
             room: None,
         }
     }
@@ -459,9 +465,10 @@ pub(super) fn launch(command: &str, context: &ExecutionContext) -> Launch {
     );
     let no_writing = "PYTHONDONTWRITEBYTECODE".to_owned();
     let (set, removed, writable) = match context.keeps_compiled {
-        true => (None, Some(no_writing), vec![compiled.clone()]),
-        false => (Some((no_writing, "1".to_owned())), None, Vec::new()),
+        true => (None, Some(no_writing), Some(compiled.clone())),
+        false => (Some((no_writing, "1".to_owned())), None, None),
     };
+    let writable = context.writable.iter().cloned().chain(writable).collect();
     let given = context.variables.iter().cloned();
     let env = [cache].into_iter().chain(set).chain(given).collect();
     let env_remove = context.withheld.iter().cloned().chain(removed).collect();

@@ -65,7 +65,7 @@ pub(super) struct JobContext {
     pub(super) task_rules: TaskRules,
     pub(super) template: PromptTemplate,
     pub(super) confined: AgentConfinement,
-    pub(super) repository: Option<Repository>,
+    pub(super) repository: Option<Arc<Repository>>,
     /// Commits what iterations leave uncommitted; `None` if only agents commit.
     pub(super) commits: Option<IterationCommits>,
     pub(super) supervisor: Supervisor,
@@ -132,14 +132,6 @@ impl RunFiles for JobContext {
             before: files.unwrap_or_default(),
         }
     }
-
-    fn repository(&self) -> Option<&Repository> {
-        self.repository.as_ref()
-    }
-
-    fn gate(&self) -> &TestGate {
-        &self.gate
-    }
 }
 
 impl JobContext {
@@ -185,7 +177,7 @@ impl JobContext {
         })?;
         let checkpoint = self.checkpoint_before(job, &mut leftovers, &mut notices);
         if checkpoint.is_none()
-            && let Some(lost) = places::lost_before(self.repository.as_ref(), &job.known)
+            && let Some(lost) = places::lost_before(self.repository.as_deref(), &job.known)
         {
             return Err(Refusal::Repository { lost });
         }
@@ -271,7 +263,7 @@ impl JobContext {
     ) -> Result<Vec<Notice>, GuardError> {
         self.gate.keep_originals(so_far, || {
             earlier_files(
-                self.repository.as_ref(),
+                self.repository.as_deref(),
                 self.paths.project(),
                 so_far.first.as_ref(),
                 now,
@@ -312,7 +304,7 @@ impl JobContext {
             nested,
         } = self.checkpoint_after(job, &mut leftovers, &mut notices);
         let known: Vec<&Checkpoint> = job.before.iter().chain(&job.so_far.first).collect();
-        let lost = places::lost(self.repository.as_ref(), &known, checkpoint.as_ref(), changes);
+        let lost = places::lost(self.repository.as_deref(), &known, checkpoint.as_ref(), changes);
         self.tell_mixed(job, checkpoint.as_ref(), &mut notices);
         // The first preparation of a resumed run may come later than this. An error is found again by the look at the goals.
         notices.extend(
@@ -335,7 +327,7 @@ impl JobContext {
             .ok()
             .map(|reading| std::mem::take(&mut reading.unread).into());
         let mut plan = reading.map(|reading| self.task_rules.followed(reading, Some(&mut notices)));
-        let (mut scopes, mut unchecked, repository) = (Vec::new(), Vec::new(), self.repository.as_ref());
+        let (mut scopes, mut unchecked, repository) = (Vec::new(), Vec::new(), self.repository.as_deref());
         if let Ok(plan) = &mut plan {
             let held = self
                 .scopes
@@ -346,7 +338,7 @@ impl JobContext {
         let tests = self.changed_tests(job, checkpoint.as_ref(), &mut notices);
         let files = CommentedFiles {
             project: self.paths.project(),
-            repository: self.repository.as_ref(),
+            repository: self.repository.as_deref(),
         };
         let (comments, findings) = match job.is_review {
             false => (files.places_now(&job.comments, checkpoint.as_ref()), Vec::new()),
@@ -360,7 +352,7 @@ impl JobContext {
             totals,
             elsewhere: Elsewhere {
                 nested,
-                unseen: unseen(self.repository.as_ref(), self.paths.project(), &job.reported_files),
+                unseen: unseen(self.repository.as_deref(), self.paths.project(), &job.reported_files),
             },
             undone,
             committed,
@@ -385,7 +377,7 @@ impl JobContext {
 
     /// Commits what the iteration left uncommitted. The changes of a reviewer are undone instead.
     fn commit(&self, job: &SettleJob, notices: &mut Vec<Notice>) -> Option<IterationCommit> {
-        let (commits, repository) = (self.commits.as_ref()?, self.repository.as_ref()?);
+        let (commits, repository) = (self.commits.as_ref()?, self.repository.as_deref()?);
         if job.is_review {
             return None;
         }
@@ -495,7 +487,7 @@ impl JobContext {
             story_state,
             template: &self.template,
             confined: self.confined,
-            repository: self.repository.as_ref(),
+            repository: self.repository.as_deref(),
             scopes: &self.settings.scopes,
         };
         context.prompt(job, plan, found)
@@ -506,13 +498,13 @@ impl JobContext {
             run: &self.run,
             files: &self.files,
             plan: &self.settings.plan,
-            repository: self.repository.as_ref(),
+            repository: self.repository.as_deref(),
             supervisor: &self.supervisor,
         }
     }
 
     fn render_review(&self, job: &PrepareJob, review: &ReviewScope, now: Option<&Checkpoint>) -> RenderedPrompt {
-        let repository = self.repository.as_ref();
+        let repository = self.repository.as_deref();
         let standing = job
             .steering
             .iter()
@@ -606,7 +598,7 @@ impl JobContext {
         leftovers: &mut Vec<(Leftover, Notice)>,
         notices: &mut Vec<Notice>,
     ) -> Option<Checkpoint> {
-        let repository = self.repository.as_ref()?;
+        let repository = self.repository.as_deref()?;
         if let Some(untouched) = &job.untouched {
             repository.repeat(untouched, &self.run, job.iteration, Moment::Before);
             return Some(untouched.clone());
@@ -656,7 +648,7 @@ impl JobContext {
         leftovers: &mut Vec<(Leftover, Notice)>,
         notices: &mut Vec<Notice>,
     ) -> Option<(Checkpoint, Vec<CountedChanges>)> {
-        let repository = self.repository.as_ref()?;
+        let repository = self.repository.as_deref()?;
         let taken = repository.checkpoint_since(&self.run, iteration, moment, since);
         // git runs filters from its configuration, which an agent can write, and a filter can kill git's guard.
         self.supervisor.end_orphans();

@@ -71,6 +71,8 @@ pub(super) struct RunChecks {
     pub(super) withheld: Vec<String>,
     /// The place of sealed goals; `None` if there is no sandbox.
     pub(super) sealed: Option<Arc<SealedPlace>>,
+    /// The commands that prepare the project.
+    pub(super) setup: Arc<[String]>,
     /// The goals that are run while the agent works.
     pub(super) edits: EditWatch,
     /// The goals that are run on the files of earlier iterations.

@@ -33,6 +33,7 @@ use super::{
     hooks::QueuedHook,
     job_facts::{PrepareJob, SettleJob},
     jobs::JobContext,
+    packages::PackagesRecord,
     pricing::{SessionPricing, iteration_budget},
     room::FilledRoom,
     ruling::project_rules,
@@ -289,7 +290,6 @@ impl Driver {
         let before = state.view.plan.clone();
         let held = state.internal.scopes.held();
         let so_far = RunSoFar::new(state);
-        let tests_from = so_far.tests_from;
         let (from, to) = (state.internal.baseline.clone(), state.internal.latest.clone());
         let (parallel, results, jobs) = (self.checks.parallel, self.results.clone(), Arc::clone(&self.jobs));
         let scanner = self.agents.denial_scanner.clone();
@@ -318,7 +318,7 @@ impl Driver {
                 let scanned = failed.flat_map(|result| Some(scanner.as_ref()?.denied_goal(&result.tail)));
                 scanned.flatten().collect()
             };
-            let mut look = test_gate::look(goals, parallel, context, tests_from, closer, &jobs, [from, to]).await;
+            let mut look = test_gate::look(goals, parallel, context, closer, &jobs, [from, to]).await;
             if is_first && has_room && look.results.iter().any(lacks_something) {
                 let results = goals::run_all(again, parallel, Arc::new(outside)).await;
                 notice = jobs.room.compare(&look.results, &results);
@@ -326,8 +326,8 @@ impl Driver {
                     look.results = results;
                 }
             }
-            if let Some((room, jobs)) = built.map(|room| (room, Arc::clone(&jobs))) {
-                let keep = move || jobs.repository.as_ref().map(|repository| room.keep_built(repository));
+            if let Some(room) = built {
+                let keep = move || room.keep_built();
                 _ = tokio::task::spawn_blocking(inherited(keep)).await; // otherwise goals build it again
             }
             if let Some(notice) = notice.as_ref().filter(|_| !is_first) {
@@ -374,6 +374,8 @@ impl Driver {
             sealed_copy: None,
             keeps_compiled: false,
             variables: Vec::new(),
+            writable: Vec::new(),
+            setup: Arc::clone(&self.checks.setup),
             room: None,
         }
     }
@@ -418,6 +420,7 @@ impl Driver {
 
     fn start_session(&mut self, iteration: u32, now_ms: u64) {
         let jobs = &self.jobs;
+        PackagesRecord::change(&jobs.paths, |record| record.begin(now_ms));
         let settings = &self.state().view.settings;
         let is_work = self.state().view.role.is_work();
         let is_first = is_work && self.state().view.adapter == settings.adapter;
@@ -509,7 +512,7 @@ pub(super) async fn fill_room(
     let jobs = Arc::clone(jobs);
     let fill = move || {
         let _turn = turn;
-        jobs.room.filled(jobs.repository.as_ref(), to.as_ref(), is_first)
+        jobs.room.filled(to, is_first)
     };
     let filled = tokio::task::spawn_blocking(inherited(fill)).await;
     filled.unwrap_or(Ok(None))

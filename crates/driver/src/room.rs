@@ -7,7 +7,7 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
-    fs, io,
+    io,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -18,29 +18,43 @@ use ralph_core::event::{Checkpoint, GoalResult, Notice, RoomUse, RunId, TestCoun
 use ralph_git::{CheckedOut, GitError, Repository};
 use ralph_system::{
     files::read_bytes,
-    os::disk::free_bytes,
+    os::{disk::free_bytes, now_ms},
     paths::{ProjectPaths, create_private_dir, replace_file},
     proc::{ChildEnd, Launch, Mount, MountWrites, StdoutMode, Supervisor, collector},
     tree_copy::{
-        FileStamp, bytes_in, copy_project, has_packages, is_as_copied, is_rebuilt, remove_tree, replace_tree,
-        stamps_below,
+        FileStamp, bytes_in, copy_project, has_packages, is_as_copied, is_rebuilt, replace_tree, stamps_below,
     },
 };
 use ralph_text::with_causes;
 use ralph_words::size_in_words;
 
+use super::{
+    packages::{PackagesRecord, installers, notes_of_tools},
+    room_packages::{Installed, PackageLists, RoomPackages, clear, move_to, named},
+};
+
 const GIT: &str = ".git";
+const RECORD: &str = "room.json";
+const ASIDE: &str = "aside";
+const START: &str = "start";
+const COPIES: &str = "copies";
+const STASH: &str = "packages";
+const WRITTEN: &str = "written";
 const GRACE: Duration = Duration::from_secs(2);
 /// Most bytes of the record of a room.
 const RECORD_CAP_BYTES: u64 = 64 << 20;
 
 /// The facts of a room that a later process needs: the run that it is of, the files that were neither in the first
-/// checkpoint nor ignored, as those that are too large, and the directories of installed packages.
-type RoomRecord = (String, BTreeSet<PathBuf>, Vec<PathBuf>);
+/// checkpoint nor ignored, as those that are too large, the directories of installed packages, and what agents may have
+/// changed in them.
+type RoomRecord = (String, BTreeSet<PathBuf>, Vec<PathBuf>, Option<String>);
 
 /// The room of a run.
 #[derive(Debug)]
 pub(super) struct Room {
+    paths: ProjectPaths,
+    run: RunId,
+    repository: Arc<Repository>,
     directory: PathBuf,
     /// The copy, and git's index of it.
     tree: PathBuf,
@@ -59,12 +73,13 @@ struct RoomContent {
     fills: u64,
     /// The number of programs that were started in it.
     launches: u64,
-    /// The directories of installed packages. What goals write there is gone when they have ended.
-    packages: Vec<PathBuf>,
+    /// The installed packages. What goals write to them is gone when they have ended.
+    packages: RoomPackages,
     /// The other ignored files, as they were before an agent worked; none after a restart.
     stamps: HashMap<PathBuf, FileStamp>,
     /// Ignored files of the project's, in the place of those that are aside.
     brought: Vec<IgnoredEntry>,
+    brought_ms: u64,
     /// These as they were brought.
     brought_stamps: HashMap<PathBuf, FileStamp>,
 }
@@ -73,6 +88,8 @@ struct RoomContent {
 #[derive(Debug, Clone)]
 pub(super) struct FilledRoom {
     pub(super) room: Arc<Room>,
+    /// `None` for the files of the start.
+    checkpoint: Option<Checkpoint>,
     fill: u64,
 }
 
@@ -108,7 +125,7 @@ impl RunRoom {
         wanted: RoomUse,
         paths: &ProjectPaths,
         run: &RunId,
-        repository: Option<&Repository>,
+        repository: Option<&Arc<Repository>>,
     ) -> RunRoom {
         let repository = repository.filter(|_| wanted != RoomUse::Off);
         let room = repository.and_then(|repository| Room::of_run(paths, run, repository));
@@ -170,21 +187,16 @@ impl RunRoom {
     ///
     /// # Errors
     /// A notice if the room does not have the files.
-    pub(super) fn filled(
-        &self,
-        repository: Option<&Repository>,
-        checkpoint: Option<&Checkpoint>,
-        is_new: bool,
-    ) -> Result<Option<FilledRoom>, Notice> {
-        let (RoomState::Made(room), Some(repository)) = (self.state.lock().clone(), repository) else {
+    pub(super) fn filled(&self, checkpoint: Option<Checkpoint>, is_new: bool) -> Result<Option<FilledRoom>, Notice> {
+        let RoomState::Made(room) = self.state.lock().clone() else {
             return Ok(None);
         };
-        let fill = match checkpoint {
-            Some(checkpoint) => room.fill(repository, checkpoint).map_err(|why| in_place(&why))?,
+        let fill = match &checkpoint {
+            Some(checkpoint) => room.fill(checkpoint).map_err(|why| in_place(&why))?,
             None if is_new => 0,
             None => return Err(in_place("there is no checkpoint of the files")),
         };
-        Ok(Some(FilledRoom { room, fill }))
+        Ok(Some(FilledRoom { room, checkpoint, fill }))
     }
 
     /// Compares results of goals in the room and in the project's directory, before an agent has worked. Gives the room up
@@ -213,31 +225,40 @@ impl Room {
     pub(super) fn make(
         paths: &ProjectPaths,
         run: &RunId,
-        repository: &Repository,
+        repository: &Arc<Repository>,
         checkpoint: &Checkpoint,
         supervisor: &Supervisor,
         scratch: &Path,
     ) -> Result<Room, String> {
-        let mut room = Room::at(paths, repository)?;
+        let mut room = Room::at(paths, run, repository)?;
         clear(&room.directory)?;
         create_private_dir(&room.tree).map_err(|error| with_causes(&error))?;
         let filled = room
             .try_mounts(supervisor, scratch, run)
-            .and_then(|()| room.seed(paths, repository, checkpoint));
+            .and_then(|()| room.seed(checkpoint));
         if let Err(why) = filled {
             _ = clear(&room.directory); // the next run tries again
             return Err(why);
         }
-        let packages = room.content.lock().packages.clone();
-        let record: RoomRecord = (run.0.clone(), room.others.clone(), packages);
-        let written = serde_json::to_vec(&record)
-            .map_err(io::Error::from)
-            .and_then(|text| replace_file(&room.record(), &text));
-        written.map_err(|error| format!("{}: {error}", room.record().display()))?;
+        room.write_record(&room.content.lock())?;
         Ok(room)
     }
 
-    fn seed(&mut self, paths: &ProjectPaths, repository: &Repository, checkpoint: &Checkpoint) -> Result<(), String> {
+    fn write_record(&self, content: &RoomContent) -> Result<(), String> {
+        let (packages, distrusted) = content.packages.at_start();
+        let record: RoomRecord = (
+            self.run.0.clone(),
+            self.others.clone(),
+            packages.to_vec(),
+            distrusted.map(str::to_owned),
+        );
+        let written = serde_json::to_vec(&record)
+            .map_err(io::Error::from)
+            .and_then(|text| replace_file(&self.directory.join(RECORD), &text));
+        written.map_err(|error| format!("{}: {error}", self.directory.join(RECORD).display()))
+    }
+
+    fn seed(&mut self, checkpoint: &Checkpoint) -> Result<(), String> {
         let most = free_bytes(&self.directory).unwrap_or(u64::MAX) / 2;
         if bytes_in(&self.root) > most {
             let most = size_in_words(most);
@@ -245,31 +266,56 @@ impl Room {
                 "the project is larger than {most}, half of what is free on the disk"
             ));
         }
-        copy_project(&self.root, &self.tree, paths.states().root()).map_err(|error| with_causes(&error))?;
+        copy_project(&self.root, &self.tree, self.paths.states().root()).map_err(|error| with_causes(&error))?;
         let at = self.checked_out();
-        let inside = repository
+        let inside = self
+            .repository
             .check_out(checkpoint, at)
             .map_err(|error| with_causes(&error))?;
-        self.refuse_repositories(repository, inside)?;
-        self.others = repository.untracked_in(at).map_err(|error| with_causes(&error))?;
-        let ignored = repository
+        self.refuse_repositories(inside)?;
+        self.others = self.repository.untracked_in(at).map_err(|error| with_causes(&error))?;
+        let ignored = self
+            .repository
             .ignored_in(self.checked_out())
             .map_err(|error| with_causes(&error))?;
         let mut content = self.content.lock();
+        let mut packages = Vec::new();
         for path in ignored {
             let here = self.tree.join(&path);
             match has_packages(&here) {
-                true => content.packages.push(path),
+                true => packages.push(path),
                 false if is_rebuilt(&here) => {}
-                false => replace_tree(&here, &self.start().join(path)).map_err(|error| with_causes(&error))?,
+                false => {
+                    replace_tree(&here, &self.directory.join(START).join(path)).map_err(|error| with_causes(&error))?
+                }
             }
         }
-        self.note_ignored(repository, &mut content)
+        let distrusted = self.distrusted(&PackagesRecord::of(&self.paths), &packages)?;
+        content.packages = RoomPackages::new(&self.tree, self.directory.join(STASH), packages, distrusted);
+        self.note_ignored(&mut content)
+    }
+
+    /// Returns what agents of earlier runs may have changed in the packages, in words. Caches of tools among these go, as tools
+    /// make them anew.
+    fn distrusted(&self, record: &PackagesRecord, packages: &[PathBuf]) -> Result<Option<String>, String> {
+        let mut found = Vec::new();
+        for directory in packages {
+            for file in record.changed(&self.root.join(directory)) {
+                let path = directory.join(&file);
+                match notes_of_tools(&file) {
+                    None => found.push(path),
+                    Some(cached) if cached.iter().count() > 1 => clear(&self.tree.join(path))?,
+                    Some(_) => {}
+                }
+            }
+        }
+        let words = "changed while an agent of an earlier run worked";
+        Ok((!found.is_empty()).then(|| format!("{} {words}", named(&found))))
     }
 
     /// Notes the ignored files as they are. No agent may have worked.
-    fn note_ignored(&self, repository: &Repository, content: &mut RoomContent) -> Result<(), String> {
-        for path in self.ignored(repository, content)? {
+    fn note_ignored(&self, content: &mut RoomContent) -> Result<(), String> {
+        for path in self.ignored(content)? {
             content.stamps.extend(self.stamps(&path));
         }
         Ok(())
@@ -277,18 +323,18 @@ impl Room {
 
     /// Gives ignored files the content that they had before an agent worked: goals run code of agents, and a clone has
     /// nothing that such code has left. What tools had built since is built again.
-    fn restore_ignored(&self, repository: &Repository, content: &mut RoomContent) -> Result<(), String> {
-        for path in self.ignored(repository, content)? {
+    fn restore_ignored(&self, content: &mut RoomContent) -> Result<(), String> {
+        for path in self.ignored(content)? {
             for (file, stamp) in self.stamps(&path) {
                 if content.stamps.get(&file) != Some(&stamp) {
                     clear(&self.tree.join(file))?;
                 }
             }
         }
-        for (file, _) in stamps_below(&self.start()) {
+        for (file, _) in stamps_below(&self.directory.join(START)) {
             let here = self.tree.join(&file);
             if here.symlink_metadata().is_err() {
-                replace_tree(&self.start().join(&file), &here).map_err(|error| with_causes(&error))?;
+                replace_tree(&self.directory.join(START).join(&file), &here).map_err(|error| with_causes(&error))?;
                 content.stamps.extend(self.stamps(&file));
             }
         }
@@ -296,10 +342,11 @@ impl Room {
     }
 
     /// Returns what git ignores in the room, without installed packages.
-    fn ignored(&self, repository: &Repository, content: &RoomContent) -> Result<Vec<PathBuf>, String> {
-        let found = repository.ignored_in(self.checked_out());
+    fn ignored(&self, content: &RoomContent) -> Result<Vec<PathBuf>, String> {
+        let found = self.repository.ignored_in(self.checked_out());
         let mut found = found.map_err(|error| with_causes(&error))?;
-        content.packages.iter().for_each(|path| _ = found.remove(path));
+        let packages = content.packages.directories().iter();
+        packages.for_each(|path| _ = found.remove(path));
         Ok(found.into_iter().collect())
     }
 
@@ -311,17 +358,21 @@ impl Room {
     }
 
     /// Returns the room that an earlier process has made for this run.
-    pub(super) fn of_run(paths: &ProjectPaths, run: &RunId, repository: &Repository) -> Option<Room> {
-        let room = Room::at(paths, repository).ok()?;
-        let text = read_bytes(&room.record(), RECORD_CAP_BYTES).ok()?;
-        let (owner, others, packages): RoomRecord = serde_json::from_slice(&text).ok()?;
+    pub(super) fn of_run(paths: &ProjectPaths, run: &RunId, repository: &Arc<Repository>) -> Option<Room> {
+        let room = Room::at(paths, run, repository).ok()?;
+        let text = read_bytes(&room.directory.join(RECORD), RECORD_CAP_BYTES).ok()?;
+        let (owner, others, packages, distrusted): RoomRecord = serde_json::from_slice(&text).ok()?;
         // A ralph was killed while other ignored files were in place.
-        let is_whole = room.aside().symlink_metadata().is_err();
+        let is_whole = owner == run.0 && room.directory.join(ASIDE).symlink_metadata().is_err();
+        let mut packages = RoomPackages::new(&room.tree, room.directory.join(STASH), packages, distrusted);
+        if !is_whole || packages.put_back().is_err() {
+            return None;
+        }
         room.content.lock().packages = packages;
-        (owner == run.0 && is_whole).then_some(Room { others, ..room })
+        Some(Room { others, ..room })
     }
 
-    fn at(paths: &ProjectPaths, repository: &Repository) -> Result<Room, String> {
+    fn at(paths: &ProjectPaths, run: &RunId, repository: &Arc<Repository>) -> Result<Room, String> {
         let root = repository.root().to_owned();
         let project = paths.project().canonicalize().map_err(|error| error.to_string())?;
         if !project.starts_with(&root) {
@@ -331,6 +382,9 @@ impl Room {
             tree: paths.room().join("tree"),
             index: paths.room().join("index"),
             directory: paths.room(),
+            paths: paths.clone(),
+            run: run.clone(),
+            repository: Arc::clone(repository),
             root,
             project,
             others: BTreeSet::new(),
@@ -350,26 +404,14 @@ impl Room {
         }
     }
 
-    fn record(&self) -> PathBuf {
-        self.directory.join("room.json")
-    }
-
     /// Returns the directory for the record of replaced files.
     pub(super) fn trial(&self) -> PathBuf {
         self.directory.join("trial")
     }
 
-    fn aside(&self) -> PathBuf {
-        self.directory.join("aside")
-    }
-
-    /// Returns the directory of the ignored files that no tool makes anew, as they were when the room was made.
-    fn start(&self) -> PathBuf {
-        self.directory.join("start")
-    }
-
-    fn copies(&self) -> PathBuf {
-        self.directory.join("copies")
+    /// Returns the directory of the caches with which packages are installed.
+    pub(super) fn caches(&self) -> PathBuf {
+        self.directory.join("caches")
     }
 
     /// Returns the project's directory in the room, as ralph finds it.
@@ -388,9 +430,12 @@ impl Room {
     /// is gone when it has ended: it runs code of agents, which could change the packages for the next goal.
     pub(super) fn mounts(&self) -> Vec<Mount> {
         let mut content = self.content.lock();
-        let packages = content.packages.iter().map(|path| self.tree.join(path));
-        let packages = packages.filter(|packages| packages.is_dir()).enumerate();
-        let (written, launch) = (self.written(), content.launches);
+        let packages = content.packages.directories().iter();
+        let packages = packages
+            .map(|path| self.tree.join(path))
+            .filter(|packages| packages.is_dir())
+            .enumerate();
+        let (written, launch) = (self.directory.join(WRITTEN), content.launches);
         let packages = packages.map(|(number, packages)| Mount {
             writes: MountWrites::To(written.join(format!("{launch}-{number}"))),
             at: packages.clone(),
@@ -424,11 +469,6 @@ impl Room {
         Ok((self.project_in(tree), mounts.collect()))
     }
 
-    /// Returns the directory of what goals have written to installed packages. Nobody reads it.
-    fn written(&self) -> PathBuf {
-        self.directory.join("written")
-    }
-
     fn in_place(&self, tree: &Path) -> Mount {
         Mount {
             directory: tree.to_owned(),
@@ -442,34 +482,40 @@ impl Room {
     ///
     /// # Errors
     /// Why it does not have them.
-    fn fill(&self, repository: &Repository, checkpoint: &Checkpoint) -> Result<u64, String> {
+    fn fill(&self, checkpoint: &Checkpoint) -> Result<u64, String> {
         let mut content = self.content.lock();
         self.put_back(&mut content)?;
         content.fills += 1;
-        for left in [self.trial(), self.copies(), self.written()] {
+        for left in [
+            self.trial(),
+            self.directory.join(COPIES),
+            self.directory.join(WRITTEN),
+            self.caches(),
+        ] {
             clear(&left)?; // of earlier goals, and of a ralph that was killed
         }
-        self.check_out(repository, checkpoint)?;
-        self.restore_ignored(repository, &mut content)?;
+        self.check_out(checkpoint)?;
+        self.restore_ignored(&mut content)?;
         Ok(content.fills)
     }
 
     /// Gives tracked files the content that they have in a checkpoint, and removes new ones.
-    fn check_out(&self, repository: &Repository, checkpoint: &Checkpoint) -> Result<(), String> {
+    fn check_out(&self, checkpoint: &Checkpoint) -> Result<(), String> {
         let at = self.checked_out();
         clear(&self.index.with_extension("lock"))?;
-        let inside = repository
+        let inside = self
+            .repository
             .check_out(checkpoint, at)
             .map_err(|error| with_causes(&error))?;
-        self.refuse_repositories(repository, inside)?;
-        let found = repository.untracked_in(at).map_err(|error| with_causes(&error))?;
+        self.refuse_repositories(inside)?;
+        let found = self.repository.untracked_in(at).map_err(|error| with_causes(&error))?;
         found
             .difference(&self.others)
             .try_for_each(|new| clear(&self.tree.join(new)))
     }
 
     /// Refuses repositories inside the project, unless git ignores them: a checkpoint has only their names.
-    fn refuse_repositories(&self, repository: &Repository, inside: Vec<PathBuf>) -> Result<(), String> {
+    fn refuse_repositories(&self, inside: Vec<PathBuf>) -> Result<(), String> {
         if inside.is_empty() {
             return Ok(());
         }
@@ -477,7 +523,7 @@ impl Room {
             directory: &self.root,
             ..self.checked_out()
         };
-        let ignored = repository.ignored_in(at).map_err(|error| with_causes(&error))?;
+        let ignored = self.repository.ignored_in(at).map_err(|error| with_causes(&error))?;
         let is_ignored = |path: &&PathBuf| path.ancestors().any(|above| ignored.contains(above));
         match inside.iter().find(|path| !is_ignored(path)) {
             None => Ok(()),
@@ -493,35 +539,30 @@ impl Room {
         content.brought_stamps.clear();
         let brought = &mut content.brought;
         while let Some(IgnoredEntry { path, .. }) = brought.last() {
-            let (here, aside) = (self.tree.join(path), self.aside().join(path));
+            let (here, aside) = (self.tree.join(path), self.directory.join(ASIDE).join(path));
             clear(&here)?;
             if aside.symlink_metadata().is_ok() {
                 move_to(&aside, &here)?;
             }
             brought.pop();
         }
-        clear(&self.aside())
+        clear(&self.directory.join(ASIDE))
     }
 
     /// Returns what git ignores and is no longer as it was when the room was made. `first` is the checkpoint of that time.
     ///
     /// # Errors
     /// [`GitError`] if git cannot list it.
-    pub(super) fn left_by_agents(
-        &self,
-        repository: &Repository,
-        run: &RunId,
-        first: Option<&Checkpoint>,
-    ) -> Result<Vec<IgnoredEntry>, GitError> {
+    pub(super) fn left_by_agents(&self, first: Option<&Checkpoint>) -> Result<Vec<IgnoredEntry>, GitError> {
         let mut paths = BTreeSet::new();
         for directory in [&self.root, &self.tree] {
-            paths.extend(repository.ignored_in(CheckedOut {
+            paths.extend(self.repository.ignored_in(CheckedOut {
                 directory,
                 ..self.checked_out()
             })?);
         }
         paths.retain(|path| !is_as_copied(&self.root.join(path), &self.tree.join(path)));
-        let newly_ignored = repository.newly_ignored(run, first, &paths)?;
+        let newly_ignored = self.repository.newly_ignored(&self.run, first, &paths)?;
         let entry = |path: PathBuf| IgnoredEntry {
             is_installed: has_packages(&self.root.join(&path)),
             is_newly_ignored: newly_ignored.contains(&path),
@@ -556,33 +597,39 @@ impl FilledRoom {
     pub(super) fn bring(&self, entries: &[IgnoredEntry]) -> Result<(), String> {
         let room = &self.room;
         let mut content = self.content()?;
+        content.brought_ms = now_ms();
         for IgnoredEntry { path, .. } in entries {
-            replace_tree(&room.root.join(path), &room.copies().join(path)).map_err(|error| with_causes(&error))?;
+            replace_tree(&room.root.join(path), &room.directory.join(COPIES).join(path))
+                .map_err(|error| with_causes(&error))?;
         }
         // It marks the room as one with files of agents, should ralph be killed now.
-        create_private_dir(&room.aside()).map_err(|error| with_causes(&error))?;
+        create_private_dir(&room.directory.join(ASIDE)).map_err(|error| with_causes(&error))?;
         for entry in entries {
             let here = room.tree.join(&entry.path);
             if here.symlink_metadata().is_ok() {
-                move_to(&here, &room.aside().join(&entry.path))?;
+                move_to(&here, &room.directory.join(ASIDE).join(&entry.path))?;
             }
             content.brought.push(entry.clone());
-            let copy = room.copies().join(&entry.path);
+            let copy = room.directory.join(COPIES).join(&entry.path);
             if copy.symlink_metadata().is_ok() {
                 move_to(&copy, &here)?;
                 content.brought_stamps.extend(room.stamps(&entry.path));
             }
         }
-        clear(&room.copies())
+        clear(&room.directory.join(COPIES))
     }
 
     /// Gives the room its files again: goals run code of the work, which may have changed them before they are compared.
     ///
     /// # Errors
     /// Why it does not have them.
-    pub(super) fn renew(&self, repository: &Repository, checkpoint: &Checkpoint) -> Result<(), String> {
+    pub(super) fn renew(&self) -> Result<(), String> {
         let _content = self.content()?;
-        self.room.check_out(repository, checkpoint)
+        self.check_out(self.checkpoint.as_ref())
+    }
+
+    fn check_out(&self, checkpoint: Option<&Checkpoint>) -> Result<(), String> {
+        checkpoint.map_or(Ok(()), |checkpoint| self.room.check_out(checkpoint))
     }
 
     /// Undoes [`FilledRoom::bring`].
@@ -594,34 +641,98 @@ impl FilledRoom {
         self.room.put_back(&mut content)
     }
 
-    /// Keeps what [`FilledRoom::bring`] has brought.
+    /// Keeps what [`FilledRoom::bring`] has brought, as packages that the lists name.
     ///
     /// # Errors
     /// Why what was there before stays beside it.
-    pub(super) fn keep(&self) -> Result<(), String> {
+    pub(super) fn keep(&self, lists: &PackageLists) -> Result<(), String> {
         let mut content = self.content()?;
         let RoomContent {
             brought,
             brought_stamps,
+            brought_ms,
             packages,
             stamps,
             ..
         } = &mut *content;
         stamps.extend(brought_stamps.drain());
         let installed = brought.drain(..).filter(|entry| entry.is_installed);
-        packages.extend(installed.map(|entry| entry.path));
-        packages.sort();
-        packages.dedup();
-        clear(&self.room.aside())
+        let installed: Vec<PathBuf> = installed.map(|entry| entry.path).collect();
+        if !installed.is_empty() {
+            PackagesRecord::change(&self.room.paths, |record| record.accepted_ms = *brought_ms);
+            packages.taken(installed, &self.room.directory.join(ASIDE), lists)?;
+        }
+        clear(&self.room.directory.join(ASIDE))
+    }
+
+    /// Compares the installed packages with those that the work names.
+    ///
+    /// # Errors
+    /// Why those of the start could not be put back.
+    pub(super) fn packages(&self, lists: &PackageLists) -> Result<Option<Option<Installed>>, String> {
+        self.content()?.packages.outcome(lists)
+    }
+
+    /// Returns the files of installed packages that agents may have changed before the run, in words.
+    pub(super) fn distrusted(&self) -> Option<String> {
+        self.room.content.lock().packages.at_start().1.map(str::to_owned)
+    }
+
+    /// Removes the packages if commands are known that install them, on the files of an `other` checkpoint if one is given.
+    /// Returns the commands.
+    ///
+    /// # Errors
+    /// Why the room does not have the files, or still has packages.
+    pub(super) fn begin_setup(&self, other: Option<&Checkpoint>, setup: &[String]) -> Result<Vec<String>, String> {
+        let (room, mut content) = (&self.room, self.content()?);
+        self.check_out(other)?;
+        let at = CheckedOut {
+            directory: &room.root,
+            ..room.checked_out()
+        };
+        let mut there = room.repository.ignored_in(at).map_err(|error| with_causes(&error))?;
+        there.retain(|path| has_packages(&room.root.join(path)));
+        if there.is_empty() && content.packages.at_start().0.is_empty() {
+            return Ok(Vec::new()); // the project does without
+        }
+        // Those about ports and services of a work tree prepare more than packages.
+        let own = setup.iter().filter(|command| !command.contains("RALPH_")).cloned();
+        let mut commands: Vec<String> = own.collect();
+        if commands.is_empty() {
+            commands = installers(&room.project());
+        }
+        if !commands.is_empty() {
+            content.packages.set_aside()?;
+            clear(&room.caches())?;
+            create_private_dir(&room.caches()).map_err(|error| with_causes(&error))?;
+        }
+        Ok(commands)
+    }
+
+    /// Notes what the commands of [`FilledRoom::begin_setup`] have installed, or why they failed.
+    ///
+    /// # Errors
+    /// Why the room does not have its files.
+    pub(super) fn end_setup(&self, lists: &PackageLists, outcome: Installed) -> Result<(), String> {
+        let (room, mut content) = (&self.room, self.content()?);
+        clear(&room.caches())?;
+        self.check_out(self.checkpoint.as_ref())?;
+        let found = room.ignored(&content)?.into_iter();
+        let found = found.filter(|path| has_packages(&room.tree.join(path))).collect();
+        let failed = outcome.as_ref().err().map(|failure| failure.why.clone());
+        PackagesRecord::change(&room.paths, |record| record.failed = failed);
+        content.packages.settle(found, lists, outcome)?;
+        room.write_record(&content)?;
+        room.note_ignored(&mut content)
     }
 
     /// Keeps the ignored files that goals have left, such as what they have built. No agent may have worked.
     ///
     /// # Errors
     /// Why git cannot list them.
-    pub(super) fn keep_built(&self, repository: &Repository) -> Result<(), String> {
+    pub(super) fn keep_built(&self) -> Result<(), String> {
         let mut content = self.content()?;
-        self.room.note_ignored(repository, &mut content)
+        self.room.note_ignored(&mut content)
     }
 
     /// Returns the content, unless the room was filled again.
@@ -632,19 +743,4 @@ impl FilledRoom {
             false => Err("the room was filled again".to_owned()),
         }
     }
-}
-
-/// Removes a file, or a directory with everything in it.
-fn clear(path: &Path) -> Result<(), String> {
-    let removed = match fs::symlink_metadata(path) {
-        Ok(found) if found.is_dir() => remove_tree(path).map_err(|error| with_causes(&error)),
-        Ok(_) => fs::remove_file(path).map_err(|error| error.to_string()),
-        Err(_) => Ok(()),
-    };
-    removed.map_err(|why| format!("{}: {why}", path.display()))
-}
-
-fn move_to(from: &Path, to: &Path) -> Result<(), String> {
-    let moved = fs::create_dir_all(to.parent().unwrap_or(to)).and_then(|()| fs::rename(from, to));
-    moved.map_err(|error| format!("{}: {error}", to.display()))
 }

@@ -38,6 +38,7 @@ use super::{
     jobs::JobContext,
     log::log_step,
     open::OpenRun,
+    packages::PackagesRecord,
     parts::{RunAgents, RunChecks, RunTime, RunTools},
     places::HeadWatch,
     plan_file::{PlanTarget, TaskRules, Taskless},
@@ -142,9 +143,14 @@ impl Driver {
                 day,
             }))
         };
-        let (repository, supervisor) = (config.repository.as_ref(), config.supervisor.clone());
-        let autorun = Autorun::new(open.paths.project(), repository, open.paths.trust(), supervisor);
-        let room = RunRoom::resuming(config.room, &open.paths, &open.run, config.repository.as_ref());
+        let (repository, supervisor) = (config.repository.map(Arc::new), config.supervisor.clone());
+        let autorun = Autorun::new(
+            open.paths.project(),
+            repository.as_deref(),
+            open.paths.trust(),
+            supervisor,
+        );
+        let room = RunRoom::resuming(config.room, &open.paths, &open.run, repository.as_ref());
         let jobs = JobContext {
             run: open.run.clone(),
             paths: open.paths.clone(),
@@ -155,7 +161,7 @@ impl Driver {
             template: config.template,
             confined: config.confined,
             commits: config.commits.then(|| IterationCommits::new(open.files.uncommitted())),
-            repository: config.repository,
+            repository,
             supervisor: config.supervisor,
             disks: config.disks,
             seen: Mutex::default(),
@@ -220,6 +226,7 @@ impl Driver {
                 turn: Arc::default(),
                 withheld: config.withheld,
                 sealed,
+                setup: config.setup.into(),
                 edits: EditWatch::default(),
                 early: EarlyChecks::default(),
                 plan_look,
@@ -306,6 +313,8 @@ impl Driver {
         self.agents.close().await;
         self.close_inbox();
         self.checks.early.end();
+        let now_ms = self.time.clock.now_ms();
+        PackagesRecord::change(&self.jobs.paths, |record| record.end(now_ms));
         // A run that can go on goes on in its room.
         if matches!(result, Ok(StopReason::Done { .. })) {
             Room::remove(&self.jobs.paths);

@@ -8,6 +8,7 @@ mod delivered;
 mod ignored;
 mod in_place;
 mod merged;
+mod setup;
 mod skips;
 mod without_work;
 mod work_tests;
@@ -25,16 +26,19 @@ use std::{
 
 use parking_lot::Mutex;
 use ralph_core::event::{
-    Bite, Checkpoint, Goal, GoalResult, GuardedChange, MUTANTS, MutantOutcome, Notice, RunId, TestCounts, TestsChange,
-    Text, Trial, TriedMutant,
+    Bite, Checkpoint, Goal, GoalResult, GuardedChange, MUTANTS, MutantOutcome, Notice, TestCounts, TestsChange, Text,
+    Trial, TriedMutant,
 };
 use ralph_core::{machine::LoopState, run::RunView};
 use ralph_gate::{
-    guard::{FileContent, FileGuard, GuardError, OpenTrial, Originals, YardstickFile, YardstickKind, yardstick_diff},
+    guard::{
+        FileContent, FileGuard, GuardError, OpenTrial, Originals, YardstickFile, YardstickKind, package_lists,
+        yardstick_diff,
+    },
     mutants::has_mutants,
     runner::Runners,
 };
-use ralph_git::{Repository, Undelivered};
+use ralph_git::Undelivered;
 use ralph_system::paths::{ProjectPaths, RunPaths};
 use ralph_text::with_causes;
 
@@ -226,19 +230,6 @@ impl TestGate {
         Ok(Some((originals, changes)))
     }
 
-    /// Whether the work names packages to install: in the product's part of a manifest, or in a lock file.
-    fn declares_packages(&self, project: &Path, from: Option<u32>, before: &[(String, FileContent)]) -> bool {
-        let Ok(Some((originals, _))) = self.changes_in(project, from) else {
-            return false;
-        };
-        let files = yardstick::find(&originals, project, before, &BTreeSet::new(), &[]).unwrap_or_default();
-        let names_packages = |file: &YardstickFile| {
-            file.kind == YardstickKind::Dependencies
-                || file.path.ends_with(".txt") && file.path.contains("requirements")
-        };
-        files.iter().any(names_packages)
-    }
-
     /// Whether all guarded files are unchanged.
     pub(super) fn is_unchanged(&self, from: Option<u32>) -> bool {
         matches!(self.changes(from), Ok(Some((_, changes))) if changes.is_empty())
@@ -364,8 +355,6 @@ pub(super) trait RunFiles: Send + Sync + 'static {
     fn work(&self, from: Option<&Checkpoint>, to: Option<&Checkpoint>) -> Work;
     /// Returns the files of a checkpoint that HEAD has otherwise, without those that are no work.
     fn undelivered(&self, latest: Option<&Checkpoint>) -> Result<Undelivered, String>;
-    fn repository(&self) -> Option<&Repository>;
-    fn gate(&self) -> &TestGate;
 }
 
 /// Runs the goals. If they pass and decide a claim, also runs the trial, the mutants and the goals without the work.
@@ -373,39 +362,41 @@ pub(super) async fn look<Run: RunFiles>(
     goals: Vec<Goal>,
     parallel: bool,
     place: ExecutionContext,
-    tests_from: Option<u32>,
     closer: Option<Closer>,
     run_files: &Arc<Run>,
     [first, latest]: [Option<Checkpoint>; 2],
 ) -> Look {
-    let began = Instant::now();
     let place = Arc::new(place);
+    let work = {
+        let (run_files, first, latest) = (Arc::clone(run_files), first.clone(), latest.clone());
+        blocking(move || Ok(run_files.work(first.as_ref(), latest.as_ref()))).await
+    };
+    let Work {
+        lines,
+        before: mut before_work,
+        suppressions,
+        is_prose,
+    } = work.unwrap_or_default();
+    let (mut notices, mut packages) = (Vec::new(), None);
+    if let Some(filled) = &place.room {
+        let lists = package_lists(&filled.room.project(), &before_work);
+        let (told, objection) = setup::follow(filled, &place, first.clone(), &lists).await;
+        notices.extend(told);
+        packages = Some((lists, objection));
+    }
+    let began = Instant::now();
     let mut checked = match closer {
         Some(_) => check_for_claim(goals.clone(), parallel, Arc::clone(&place)).await,
         None => check_all(goals.clone(), parallel, Arc::clone(&place)).await,
     };
     let took = began.elapsed();
-    let mut notices = Vec::new();
-    if let Some(filled) = place.room.as_ref().filter(|_| !all_passed(&checked)) {
+    if let (Some(filled), Some(packages), false) = (&place.room, packages, all_passed(&checked)) {
         let run = |goals| check_for_claim(goals, parallel, Arc::clone(&place));
-        let declares = {
-            let (jobs, project) = (Arc::clone(run_files), filled.room.project());
-            let (first, latest) = (first.clone(), latest.clone());
-            move || {
-                let before = jobs.work(first.as_ref(), latest.as_ref()).before;
-                jobs.gate().declares_packages(&project, tests_from, &before)
-            }
-        };
         let left = {
-            let (run_files, room, first) = (Arc::clone(run_files), Arc::clone(&filled.room), first.clone());
-            let run = RunId(place.run_id.clone());
-            move || {
-                let repository = run_files.repository().ok_or_else(String::new)?;
-                let left = room.left_by_agents(repository, &run, first.as_ref());
-                left.map_err(|error| with_causes(&error))
-            }
+            let (room, first) = (Arc::clone(&filled.room), first.clone());
+            move || room.left_by_agents(first.as_ref()).map_err(|error| with_causes(&error))
         };
-        let (again, notice) = ignored::with_ignored(checked, filled, left, &goals, run, declares).await;
+        let (again, notice) = ignored::with_ignored(checked, filled, left, &goals, run, packages).await;
         checked = again;
         notices.extend(notice);
     }
@@ -437,13 +428,8 @@ pub(super) async fn look<Run: RunFiles>(
     let uncommitted = found.unwrap_or_default().uncommitted;
     look.notices
         .extend(delivered::uncommitted(uncommitted, [&first, &latest]));
-    let renewed = {
-        let (room, run_files, latest) = (place.room.clone(), Arc::clone(run_files), latest.clone());
-        off_loop(move || match (room, run_files.repository(), latest) {
-            (Some(room), Some(repository), Some(latest)) => room.renew(repository, &latest),
-            (None, _, _) | (_, None, _) | (_, _, None) => Ok(()),
-        })
-    };
+    let room = place.room.clone();
+    let renewed = off_loop(move || room.map_or(Ok(()), |room| room.renew()));
     if let Err(why) = renewed.await {
         look.doubt(&format!("the goals left files that cannot be put back: {why}"));
         return look;
@@ -473,17 +459,6 @@ pub(super) async fn look<Run: RunFiles>(
         .filter(|(goal, _)| goal.sealed.is_none())
         .map(|(goal, checked)| (goal.clone(), WithWork::from_checked(checked)))
         .unzip();
-    let Work {
-        lines,
-        before: mut before_work,
-        suppressions,
-        is_prose,
-    } = {
-        let run_files = Arc::clone(run_files);
-        blocking(move || Ok(run_files.work(first.as_ref(), latest.as_ref())))
-            .await
-            .unwrap_or_default()
-    };
     look.notices.extend(suppressed(&suppressions));
     // Tests measure no documents, so none has to notice them.
     let bites = wanted != Bite::Off && !counted.is_empty() && (!is_prose || wanted == Bite::Require);

@@ -36,7 +36,9 @@ pub use self::{
     project_dir::FileContent,
     trial::{EndedTrial, OpenTrial},
     walk::UnguardedPath,
-    yardstick::{INSTRUCTIONS, YardstickFile, YardstickKind, is_for_tools, is_prose, yardstick, yardstick_diff},
+    yardstick::{
+        INSTRUCTIONS, YardstickFile, YardstickKind, is_for_tools, is_prose, package_lists, yardstick, yardstick_diff,
+    },
 };
 
 /// Most bytes of a guarded file.

@@ -196,6 +196,11 @@ impl ProjectPaths {
         self.state.join("room")
     }
 
+    /// Returns the record of who has changed installed packages.
+    pub fn packages(&self) -> PathBuf {
+        self.state.join("packages.json")
+    }
+
     /// Returns the record of a work tree that was prepared by the settings in `tree`.
     pub fn tree_record(&self) -> PathBuf {
         self.state.join("tree.json")

@@ -11,7 +11,7 @@ use std::{
 };
 
 use thiserror::Error;
-use walkdir::{DirEntry, WalkDir};
+use walkdir::WalkDir;
 
 use crate::files::open_unfollowed;
 
@@ -25,7 +25,7 @@ const DEPTH: usize = 128;
 /// Marks a directory that tools can rebuild.
 const CACHE_TAG: &str = "CACHEDIR.TAG";
 /// The directory of npm's packages, and the file that marks one of Python's.
-const PACKAGES: &str = "node_modules";
+pub const PACKAGES: &str = "node_modules";
 const PYTHON_TAG: &str = "pyvenv.cfg";
 /// The directory of what Python compiles.
 const COMPILED_PYTHON: &str = "__pycache__";
@@ -91,30 +91,18 @@ pub fn replace_tree(from: &Path, to: &Path) -> Result<(), TreeCopyError> {
 /// Whether a copy still has the names, sizes and times of what it is a copy of. Directories that tools can rebuild are
 /// not compared.
 pub fn is_as_copied(from: &Path, copy: &Path) -> bool {
-    let entries = WalkDir::new(from)
-        .sort_by_file_name()
-        .into_iter()
-        .filter_entry(|entry| !is_rebuilt(entry.path()));
-    let copies = WalkDir::new(copy)
-        .sort_by_file_name()
-        .into_iter()
-        .filter_entry(|entry| !is_rebuilt(entry.path()));
-    let mut copies = copies.flatten();
-    let below = |entry: &DirEntry, root: &Path| entry.path().strip_prefix(root).map(Path::to_owned).ok();
-    for entry in entries.flatten() {
-        let Some(found) = copies.next() else { return false };
-        let is_same_path = below(&entry, from) == below(&found, copy);
-        let (Ok(one), Ok(other)) = (entry.metadata(), found.metadata()) else {
-            return false;
-        };
-        let is_same = one.file_type() == other.file_type()
-            && (!one.is_file() || one.len() == other.len() && one.modified().ok() == other.modified().ok())
-            && (!one.is_symlink() || fs::read_link(entry.path()).ok() == fs::read_link(found.path()).ok());
-        if !is_same_path || !is_same {
-            return false;
-        }
-    }
-    copies.next().is_none()
+    let listed = |root: &Path| {
+        let entries = WalkDir::new(root).sort_by_file_name().into_iter();
+        let entries = entries.filter_entry(|entry| !is_rebuilt(entry.path())).flatten();
+        let facts = entries.map(|entry| {
+            let file = entry.metadata().ok()?;
+            let content = file.is_file().then(|| (file.len(), file.modified().ok()));
+            let below = entry.path().strip_prefix(root).ok()?.to_owned();
+            Some((below, file.file_type(), content, fs::read_link(entry.path()).ok()))
+        });
+        facts.collect::<Option<Vec<_>>>()
+    };
+    listed(from).is_some_and(|files| listed(copy) == Some(files))
 }
 
 /// The number of a file and the time of its last change, which no program can set: they differ after any change.
@@ -326,7 +314,7 @@ impl CopyJob {
             return Ok(());
         }
         let is_cache = self.times == CopiedTimes::Kept && !has_packages(from) && from.join(CACHE_TAG).exists();
-        if is_cache && !fits(from, &mut CACHE_BYTES.clone(), 0) {
+        if is_cache && bytes_in(from) > CACHE_BYTES {
             return Ok(());
         }
         self.left.take(0)?;
@@ -374,13 +362,15 @@ fn link(leads_to: &Path, path: &Path) -> Result<(), TreeCopyError> {
 }
 
 /// Removes a file or directory at `path`, if there is one, without following links.
-fn clear(path: &Path) -> Result<(), TreeCopyError> {
-    let removed = match fs::symlink_metadata(path) {
-        Ok(there) if there.is_dir() => fs::remove_dir_all(path),
-        Ok(_) => fs::remove_file(path),
+///
+/// # Errors
+/// [`TreeCopyError::File`] if something of it stays.
+pub fn clear(path: &Path) -> Result<(), TreeCopyError> {
+    match fs::symlink_metadata(path) {
+        Ok(there) if there.is_dir() => remove_tree(path),
+        Ok(_) => fs::remove_file(path).map_err(at(path)),
         Err(_) => Ok(()),
-    };
-    removed.map_err(at(path))
+    }
 }
 
 /// Returns the size of the files of a directory, without those of its repository.
@@ -391,23 +381,6 @@ pub fn bytes_in(directory: &Path) -> u64 {
         .filter_entry(move |entry| entry.path() != git);
     let found = entries.flatten().filter_map(|entry| entry.metadata().ok());
     found.filter(Metadata::is_file).map(|metadata| metadata.len()).sum()
-}
-
-/// Whether the files of a directory have no more than `left` bytes. Reduces `left` by their size.
-fn fits(directory: &Path, left: &mut u64, depth: usize) -> bool {
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    for entry in entries.filter(|_| depth <= DEPTH) {
-        let Ok(metadata) = entry.metadata() else { continue };
-        if metadata.is_dir() && !fits(&entry.path(), left, depth + 1) {
-            return false;
-        }
-        let bytes = if metadata.is_file() { metadata.len() } else { 0 };
-        match left.checked_sub(bytes) {
-            Some(less) => *left = less,
-            None => return false,
-        }
-    }
-    true
 }
 
 #[cfg(test)]
@@ -465,6 +438,6 @@ mod tests {
         assert!(matches!(room.take(1), Err(TreeCopyError::TooLarge)));
         let place = tempfile::tempdir().unwrap();
         write(&place.path().join("a/b"), "12345");
-        assert!(fits(place.path(), &mut 5, 0) && !fits(place.path(), &mut 4, 0));
+        assert_eq!(bytes_in(place.path()), 5);
     }
 }

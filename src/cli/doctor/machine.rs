@@ -9,6 +9,7 @@ use std::{
 };
 
 use ralph_core::event::Exit;
+use ralph_driver::{PackagesRecord, installers};
 use ralph_git::NoRepository;
 use ralph_system::{
     os::{
@@ -48,6 +49,7 @@ pub(super) fn findings(
     };
     add(guard(&place.paths, supervisor));
     add(room(place, supervisor));
+    packages(place, config).into_iter().for_each(&mut add);
     add(sandbox(
         config.sandbox.mode,
         Supervisor::confinement_level(),
@@ -105,6 +107,22 @@ fn room(place: &ProjectPlace, supervisor: &Supervisor) -> DoctorFinding {
              elsewhere: `sysctl user.max_user_namespaces` above 0",
         ),
     }
+}
+
+/// The commands that install packages in the room where the work names others; `None` if none is known.
+fn packages(place: &ProjectPlace, config: &Config) -> Option<DoctorFinding> {
+    const NAME: &str = "packages";
+    if let Some(failed) = PackagesRecord::of(&place.paths).failed {
+        let text = format!("not installed in the last room: {failed}");
+        let weak = DoctorFinding::new(NAME, FindingState::Weak, text);
+        return Some(weak.todo("`tree.setup` names the commands that install packages"));
+    }
+    let commands = match &config.tree.setup[..] {
+        [] => installers(&place.project),
+        own => own.to_vec(),
+    };
+    let text = format!("`{}` installs in the room what the work names", commands.join("`, `"));
+    (!commands.is_empty()).then(|| DoctorFinding::new(NAME, FindingState::Good, text))
 }
 
 /// Runs a shell below a guard, and leaves no directory that was not there.

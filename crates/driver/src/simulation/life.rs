@@ -142,6 +142,7 @@ fn config(world: &Arc<World>, settings: &Settings) -> RunConfig {
         prices: Prices::default(),
         goals_parallel: false,
         room: Default::default(),
+        setup: Vec::new(),
         withheld: Vec::new(),
         size: Size { cols: 80, rows: 24 },
         recording_cap_bytes: 1 << 20,

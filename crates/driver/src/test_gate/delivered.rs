@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use ralph_core::event::{Checkpoint, Notice};
 use ralph_git::Undelivered;
 
-use super::ignored::named;
+use super::super::room_packages::named;
 
 /// Returns why a claim cannot count although its goals pass: HEAD has other files, and git reports no change in them.
 pub(super) fn doubt(found: &Result<Undelivered, String>) -> Option<String> {

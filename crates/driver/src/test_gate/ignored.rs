@@ -13,20 +13,19 @@ use tokio::task::spawn_blocking;
 use super::super::{
     goals::{CheckedGoal, all_passed},
     room::{FilledRoom, IgnoredEntry},
+    room_packages::{PackageLists, named},
 };
 
-/// Most entries that a notice names.
-const NAMED: usize = 5;
-
 /// Runs `goals` again with ignored files as they are in the project. Keeps these in the room if the goals pass, and returns
-/// the results with a notice; otherwise, returns the results that there were.
+/// the results with a notice; otherwise, returns the results that there were. The work names packages in its `lists`; the
+/// `objection` says why those that agents have installed do not count all the same.
 pub(super) async fn with_ignored<Running: Future<Output = Vec<CheckedGoal>>>(
     mut checked: Vec<CheckedGoal>,
     filled: &FilledRoom,
     left_by_agents: impl FnOnce() -> Result<Vec<IgnoredEntry>, String> + Send + 'static,
     goals: &[Goal],
     run: impl Fn(Vec<Goal>) -> Running,
-    declares_packages: impl FnOnce() -> bool + Send + 'static,
+    (lists, objection): (PackageLists, Option<String>),
 ) -> (Vec<CheckedGoal>, Option<Notice>) {
     let Ok(found) = off_loop(left_by_agents).await else {
         return (checked, None);
@@ -56,10 +55,9 @@ pub(super) async fn with_ignored<Running: Future<Output = Vec<CheckedGoal>>>(
         if !all_passed(&results) {
             continue;
         }
-        let is_declared = !is_installed || off_loop(move || Ok(declares_packages())).await == Ok(true);
-        if is_declared && !is_newly_ignored {
+        if objection.as_ref().is_none_or(|_| !is_installed) && !is_newly_ignored {
             let filled = filled.clone();
-            _ = off_loop(move || filled.keep()).await; // the copies that stay aside are in nobody's way
+            _ = off_loop(move || filled.keep(&lists)).await; // the copies that stay aside are in nobody's way
             let text =
                 format!("the goals pass with {named} as the agent left it: git ignores it, so no checkpoint has it");
             return (results, Some(Notice::info("ignored-files-used", text)));
@@ -75,8 +73,8 @@ pub(super) async fn with_ignored<Running: Future<Output = Vec<CheckedGoal>>>(
             false => (
                 "packages-changed",
                 format!(
-                    "the goals pass only with the installed packages that the agent changed in {named}: \
-                     no manifest and no lock file names another package"
+                    "the goals pass only with the installed packages that the agent changed in {named}: {}",
+                    objection.unwrap_or_default()
                 ),
             ),
         };
@@ -92,20 +90,6 @@ pub(super) async fn with_ignored<Running: Future<Output = Vec<CheckedGoal>>>(
     // The next fill of the room tries again.
     _ = off_loop(move || filled.take_back()).await;
     (checked, notice)
-}
-
-/// Names the first of some paths.
-pub(super) fn named(paths: &[PathBuf]) -> String {
-    let first: Vec<String> = paths
-        .iter()
-        .take(NAMED)
-        .map(|path| format!("`{}`", path.display()))
-        .collect();
-    let more = match paths.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    first.join(", ") + &more
 }
 
 pub(super) async fn off_loop<T: Send + 'static>(

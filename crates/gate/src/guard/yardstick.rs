@@ -153,6 +153,22 @@ pub fn yardstick(
     Ok(found)
 }
 
+/// Returns the changed files by which the work names packages to install, with their present content: lock files, lists of
+/// requirements, and manifests in which only the product's own part changed.
+pub fn package_lists(project: &Path, before: &[(String, FileContent)]) -> Vec<(String, FileContent)> {
+    let Ok(project_dir) = ProjectDir::open(project) else {
+        return Vec::new();
+    };
+    let changed = before.iter().filter_map(|(path, before)| {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let is_list = is_lock(name) || path.contains("requirements") && path.ends_with(".txt");
+        let now = project_dir.read(path).unwrap_or(None)?;
+        let names_packages = !now.is_like(before) && (is_list || describes_product(path, before, &now));
+        names_packages.then(|| (path.clone(), now))
+    });
+    changed.collect()
+}
+
 /// Returns the value, which is made when it is first needed.
 fn known<T>(cell: &OnceCell<T>, make: impl FnOnce() -> Result<T, GuardError>) -> Result<&T, GuardError> {
     if let Some(value) = cell.get() {

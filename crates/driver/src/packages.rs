@@ -1,0 +1,121 @@
+//! What is installed in a project: the commands that install it, and whether agents may have changed it.
+//!
+//! A lock file has hashes of what is downloaded, and none of what is installed. A program can set neither the clock nor the
+//! time of the last change of a file (`ctime`): so a file that an agent has changed shows a time at which a run went on.
+
+use std::path::{Path, PathBuf};
+
+use ralph_system::{
+    files::read_bytes,
+    paths::{ProjectPaths, replace_file},
+    tree_copy::{FileStamp, PACKAGES, is_rebuilt, stamps_below},
+};
+use serde::{Deserialize, Serialize};
+
+/// Most bytes of the record.
+const RECORD_CAP_BYTES: u64 = 1 << 20;
+
+/// Files that pin dependencies, each with the command that installs them. Of files for the same language the first one
+/// counts.
+const INSTALLERS: [&[(&str, &str)]; 4] = [
+    &[
+        ("pnpm-lock.yaml", "pnpm install --frozen-lockfile"),
+        ("yarn.lock", "yarn install --frozen-lockfile"),
+        ("bun.lock", "bun install --frozen-lockfile"),
+        ("bun.lockb", "bun install --frozen-lockfile"),
+        ("package-lock.json", "npm ci"),
+        ("npm-shrinkwrap.json", "npm ci"),
+    ],
+    &[
+        ("uv.lock", "uv sync --frozen"),
+        ("poetry.lock", "poetry install --no-interaction"),
+        (
+            "requirements.txt",
+            "python3 -m venv .venv && .venv/bin/pip install --requirement requirements.txt",
+        ),
+    ],
+    &[
+        ("Gemfile.lock", "bundle install"),
+        ("composer.lock", "composer install --no-interaction"),
+    ],
+    &[("mix.lock", "mix deps.get")],
+];
+
+/// Returns the commands that install what the lock files of a project name.
+pub fn installers(project: &Path) -> Vec<String> {
+    let has = |name: &str| project.join(name).exists();
+    let found = INSTALLERS
+        .iter()
+        .filter_map(|files| files.iter().find(|(file, _)| has(file)));
+    // Without an environment of its own, the project uses another one on purpose.
+    let is_used = |(file, _): &&(&str, &str)| *file != "requirements.txt" || has(".venv");
+    found
+        .filter(is_used)
+        .map(|(_, command)| (*command).to_owned())
+        .collect()
+}
+
+/// The record of who may have changed installed packages.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct PackagesRecord {
+    /// The times in which runs with agents went on, in milliseconds since 1970. The last one is open while one does.
+    worked: Vec<(u64, u64)>,
+    /// The time until which goals have passed with what agents installed, as the work names it.
+    pub(super) accepted_ms: u64,
+    /// How the last setup of a room failed.
+    pub failed: Option<String>,
+}
+
+impl PackagesRecord {
+    pub fn of(paths: &ProjectPaths) -> Self {
+        let read = read_bytes(&paths.packages(), RECORD_CAP_BYTES).ok();
+        read.and_then(|text| serde_json::from_slice(&text).ok())
+            .unwrap_or_default()
+    }
+
+    pub(super) fn change(paths: &ProjectPaths, change: impl FnOnce(&mut Self)) {
+        let mut record = Self::of(paths);
+        change(&mut record);
+        // Without the record, packages are trusted as they were before there was one.
+        _ = serde_json::to_vec(&record).map(|text| replace_file(&paths.packages(), &text));
+    }
+
+    /// Notes that an agent starts. A time that a killed ralph has left open goes on.
+    pub(super) fn begin(&mut self, now_ms: u64) {
+        if self.worked.last().is_none_or(|(_, end)| *end != u64::MAX) {
+            self.worked.push((now_ms, u64::MAX));
+        }
+    }
+
+    /// Notes that the run is over.
+    pub(super) fn end(&mut self, now_ms: u64) {
+        let open = self.worked.last_mut().filter(|(_, end)| *end == u64::MAX);
+        open.into_iter().for_each(|(_, end)| *end = now_ms);
+    }
+
+    /// Returns the files below a directory of packages that changed while an agent may have worked.
+    pub(super) fn changed(&self, directory: &Path) -> Vec<PathBuf> {
+        let is_changed = |(file, (_, seconds, nanoseconds)): &(PathBuf, FileStamp)| {
+            let at_ms = u64::try_from(seconds * 1000 + nanoseconds / 1_000_000).unwrap_or_default();
+            let is_within = |(begin, end): &(u64, u64)| (*begin..=*end).contains(&at_ms);
+            at_ms > self.accepted_ms
+                && self.worked.iter().any(is_within)
+                && !file
+                    .ancestors()
+                    .skip(1)
+                    .any(|above| above != Path::new("") && is_rebuilt(&directory.join(above)))
+        };
+        let changed = stamps_below(directory).filter(is_changed);
+        changed.map(|(file, _)| file).collect()
+    }
+}
+
+/// The part of a file below the innermost directory of packages, if it is none of a package: no package's name begins with
+/// a dot. Tools keep notes and caches there.
+pub(super) fn notes_of_tools(file: &Path) -> Option<PathBuf> {
+    let parts: Vec<_> = file.iter().collect();
+    let from = parts.iter().rposition(|part| *part == PACKAGES).map_or(0, |at| at + 1);
+    let first = parts.get(from)?;
+    let is_hidden = first.as_encoded_bytes().starts_with(b".") && *first != ".bin";
+    is_hidden.then(|| parts[from..].iter().collect())
+}

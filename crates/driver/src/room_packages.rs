@@ -1,0 +1,179 @@
+//! The installed packages of a room: those of the start of the run, or those that commands have installed in it.
+//!
+//! The start's are kept beside the room while others are in it. After a kill they come back, whatever is in their places.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use ralph_gate::guard::FileContent;
+use ralph_system::tree_copy::{self, replace_tree};
+use ralph_text::with_causes;
+
+/// Most paths that a notice names.
+const NAMED: usize = 5;
+
+/// The changed files by which the work names packages to install; none for the packages of the start.
+pub(super) type PackageLists = Vec<(String, FileContent)>;
+
+/// Why packages could not be installed in the room.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct InstallFailure {
+    pub(super) why: String,
+    /// Whether those of the start can be installed here, so that the work is the reason.
+    pub(super) is_of_work: bool,
+}
+
+/// The commands that have installed packages, or why they could not.
+pub(super) type Installed = Result<String, InstallFailure>;
+
+#[derive(Debug, Default)]
+pub(super) struct RoomPackages {
+    tree: PathBuf,
+    /// The place of the start's packages.
+    stash: PathBuf,
+    start: Vec<PathBuf>,
+    now: Vec<PathBuf>,
+    /// Whether commands are installing others, or were given up.
+    are_aside: bool,
+    lists: PackageLists,
+    /// What commands have made of the lists; `None` for packages from the project's directory.
+    outcome: Option<Installed>,
+    /// The files of the start's packages that agents may have changed, in words.
+    distrusted: Option<String>,
+}
+
+impl RoomPackages {
+    pub(super) fn new(tree: &Path, stash: PathBuf, start: Vec<PathBuf>, distrusted: Option<String>) -> Self {
+        RoomPackages {
+            tree: tree.to_owned(),
+            stash,
+            now: start.clone(),
+            start,
+            distrusted,
+            ..RoomPackages::default()
+        }
+    }
+
+    /// The directories of the packages that are in the room; none while commands install them.
+    pub(super) fn directories(&self) -> &[PathBuf] {
+        if self.are_aside { &[] } else { &self.now }
+    }
+
+    pub(super) fn at_start(&self) -> (&[PathBuf], Option<&str>) {
+        (&self.start, self.distrusted.as_deref())
+    }
+
+    /// Returns what commands have made of the lists of the work; `None` if they are still to run. Puts the packages of the start
+    /// back if the work names no others.
+    pub(super) fn outcome(&mut self, lists: &PackageLists) -> Result<Option<Option<Installed>>, String> {
+        if self.are_aside || lists.is_empty() && !self.lists.is_empty() {
+            self.put_back()?;
+            (self.lists, self.outcome) = (PackageLists::new(), None);
+        }
+        let is_known =
+            self.lists == *lists && (self.outcome.is_some() || !lists.is_empty() || self.distrusted.is_none());
+        Ok(is_known.then(|| self.outcome.clone()))
+    }
+
+    /// Removes all packages. Those of the start are kept.
+    pub(super) fn set_aside(&mut self) -> Result<(), String> {
+        self.are_aside = true;
+        let mut packages = self.now.iter();
+        packages.try_for_each(|path| self.keep_or_remove(path, &self.tree.join(path)))
+    }
+
+    /// Moves packages that are `here` to the place of the start's, if they are of the start.
+    fn keep_or_remove(&self, path: &PathBuf, here: &Path) -> Result<(), String> {
+        let kept = self.stash.join(path);
+        let are_of_start = self.start.contains(path) && kept.symlink_metadata().is_err();
+        match are_of_start && here.symlink_metadata().is_ok() {
+            true => move_to(here, &kept),
+            false => clear(here),
+        }
+    }
+
+    /// Puts the packages of the start back.
+    pub(super) fn put_back(&mut self) -> Result<(), String> {
+        for path in self.now.iter().chain(&self.start) {
+            let (here, kept) = (self.tree.join(path), self.stash.join(path));
+            if kept.symlink_metadata().is_ok() {
+                clear(&here)?;
+                move_to(&kept, &here)?;
+            } else if !self.start.contains(path) {
+                clear(&here)?;
+            }
+        }
+        self.now.clone_from(&self.start);
+        self.are_aside = false;
+        clear(&self.stash)
+    }
+
+    /// Notes what commands have installed, in the directories `found`, or why they failed. What they do not install is the
+    /// start's; if they fail, all packages are.
+    pub(super) fn settle(
+        &mut self,
+        found: Vec<PathBuf>,
+        lists: &PackageLists,
+        mut outcome: Installed,
+    ) -> Result<(), String> {
+        (self.now, self.are_aside) = (found, false);
+        let left = self.start.iter().filter(|path| !self.now.contains(path));
+        let left: Vec<PathBuf> = left.cloned().collect();
+        if let (Ok(by), true, Some(left)) = (&outcome, lists.is_empty(), left.first()) {
+            let why = format!("`{by}` does not install `{}`", left.display());
+            outcome = Err(InstallFailure { why, is_of_work: false });
+        }
+        if outcome.is_err() {
+            self.put_back()?;
+        } else if lists.is_empty() {
+            clear(&self.stash)?;
+            (self.start, self.distrusted) = (self.now.clone(), None);
+        } else {
+            for path in left {
+                let kept = self.stash.join(&path);
+                replace_tree(&kept, &self.tree.join(&path)).map_err(|error| with_causes(&error))?;
+                self.now.push(path);
+            }
+        }
+        (self.lists, self.outcome) = (lists.clone(), Some(outcome));
+        Ok(())
+    }
+
+    /// Notes that packages of the project's directory are in the places of those that are `aside`.
+    pub(super) fn taken(&mut self, taken: Vec<PathBuf>, aside: &Path, lists: &PackageLists) -> Result<(), String> {
+        for path in taken {
+            self.keep_or_remove(&path, &aside.join(&path))?;
+            if !self.now.contains(&path) {
+                self.now.push(path);
+            }
+        }
+        (self.lists, self.outcome) = (lists.clone(), None);
+        Ok(())
+    }
+}
+
+/// Removes a file, or a directory with everything in it.
+pub(super) fn clear(path: &Path) -> Result<(), String> {
+    tree_copy::clear(path).map_err(|error| with_causes(&error))
+}
+
+pub(super) fn move_to(from: &Path, to: &Path) -> Result<(), String> {
+    let moved = fs::create_dir_all(to.parent().unwrap_or(to)).and_then(|()| fs::rename(from, to));
+    moved.map_err(|error| format!("{}: {error}", to.display()))
+}
+
+/// Names the first of some paths.
+pub(super) fn named(paths: &[PathBuf]) -> String {
+    let first: Vec<String> = paths
+        .iter()
+        .take(NAMED)
+        .map(|path| format!("`{}`", path.display()))
+        .collect();
+    let more = match paths.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    first.join(", ") + &more
+}
