@@ -54,7 +54,7 @@ use without_work::{ChangedLines, WithWork, WithoutWork};
 pub(super) use without_work::{Work, added_lines};
 pub(super) use work_tests::FailedBefore;
 use work_tests::any_at_once;
-use yardstick::Measured;
+use yardstick::Search;
 
 use super::{
     goals::{CheckedGoal, ExecutionContext, all_passed, check_all},
@@ -373,10 +373,11 @@ pub(super) async fn look<Run: RunFiles>(
     };
     let Work {
         lines,
-        before: mut before_work,
+        before: before_work,
         suppressions,
         is_prose,
     } = work.unwrap_or_default();
+    let before_work = Arc::new(before_work);
     let (mut notices, mut packages) = (Vec::new(), None);
     if let Some(filled) = &place.room {
         let lists = package_lists(&filled.room.project(), &before_work);
@@ -463,7 +464,7 @@ pub(super) async fn look<Run: RunFiles>(
     // Tests measure no documents, so none has to notice them.
     let bites = wanted != Bite::Off && !counted.is_empty() && (!is_prose || wanted == Bite::Require);
     let (originals, failed_before) = (Arc::new(originals), Arc::new(failed_before));
-    let mut in_place = match InPlace::begin(&originals, &site.project, &site.record).await {
+    let in_place = match InPlace::begin(&originals, &site.project, &site.record).await {
         Ok(in_place) => in_place,
         Err(error) => {
             if tries {
@@ -474,66 +475,72 @@ pub(super) async fn look<Run: RunFiles>(
     };
     let mut report = checked;
     let run = |goals| check_for_claim(goals, parallel, Arc::clone(&place));
-    let measured = Measured {
-        project: &site.project,
-        originals: &originals,
-        accepted: &accepted,
-        goals: &goals,
+    let find = || {
+        let (originals, project, goals) = (Arc::clone(&originals), site.project.clone(), goals.clone());
+        let (before, accepted, held) = (Arc::clone(&before_work), accepted.clone(), in_place.clone());
+        blocking(move || {
+            Ok(Search::new(
+                yardstick::find(&originals, &project, &before, &accepted, &goals)?,
+                &held,
+            ))
+        })
     };
+    let (mut search, mut at_once) = (find().await, None);
     // Most work passes with the tests and all else as they were: then one run answers both.
-    let mut at_once = None;
-    if !changes.is_empty() {
-        match measured.passing(in_place, before_work, run).await {
-            Ok(passing) => (in_place, before_work, at_once) = passing,
-            Err(error) => {
-                look.untried(&site.project, changes, &error);
-                return look;
-            }
+    if !changes.is_empty()
+        && let Ok(found) = &mut search
+    {
+        match found.passing(|| run(goals.clone())).await {
+            Ok(results) => at_once = results,
+            Err(error) => search = Err(error),
         }
+    }
+    if let (Err(error), false) = (&search, changes.is_empty()) {
+        look.untried(&site.project, changes, error);
+        return look;
     }
     let passes_at_once = at_once.is_some();
     if tries {
         let skipped: Vec<Vec<String>> = report.iter().map(skipped_tests).collect();
         let (tried, mut held) = match at_once {
-            Some(results) => (results, Ok(in_place)),
-            None if changes.is_empty() => (report, Ok(in_place)),
-            None => with_originals(in_place, goals.clone(), run, &site.project, &originals).await,
+            Some(results) => (results, Ok(false)),
+            None if changes.is_empty() => (report, Ok(false)),
+            None => with_originals(&in_place, goals.clone(), run, &site.project, &originals).await,
         };
         let mut alone = None;
-        if skips_more(&tried, &before)
-            && all_passed(&tried)
-            && let Ok(in_place) = held
-        {
-            (held, alone) = counted_alone(in_place, goals.clone(), run, &site, &originals).await;
+        if skips_more(&tried, &before) && all_passed(&tried) && held.is_ok() {
+            let counted = counted_alone(&in_place, goals.clone(), run, &site, &originals).await;
+            held = counted.map(|counted| alone = counted).map(|()| false);
+        } else if matches!(held, Ok(true)) {
+            search = find().await; // without the new tests
         }
         let of_originals = alone.as_ref().unwrap_or(&tried);
         for ((result, skipped), tried) in look.results.iter_mut().zip(&skipped).zip(of_originals) {
             result.newly_skipped = run_of(tried, skipped);
         }
         let is_trial = !changes.is_empty() || alone.is_some() || held.is_err();
+        let problem = held
+            .as_ref()
+            .map_or_else(|error| Some(with_causes(error)), |_| in_place.refused());
         look.trial = is_trial.then(|| Trial {
             changes: changes.into(),
             results: results(of_originals),
-            problem: held
-                .as_ref()
-                .map_or_else(|error| Some(with_causes(error)), InPlace::refused)
-                .map(Text::from),
+            problem: problem.map(Text::from),
         });
-        (report, in_place) = match held {
-            Ok(held) => (tried, held),
-            Err(error) => {
-                look.broken = error.is_outside_of(&site.project).then(|| with_causes(&error));
-                return look;
-            }
-        };
+        report = tried;
+        if let Err(error) = held {
+            look.broken = error.is_outside_of(&site.project).then(|| with_causes(&error));
+            return look;
+        }
     }
     let passed = all_passed(&report);
     if passed && !passes_at_once {
-        let needed = match measured.needed(in_place, before_work, run).await {
-            Ok((held, before, needed)) => {
-                (in_place, before_work) = (held, before);
-                needed
-            }
+        let needed = match search {
+            Ok(search) => search.needed(|| run(goals.clone())).await,
+            Err(error) => Err(error),
+        };
+        let needed = match needed {
+            Ok(needed) => needed,
             Err(error) => {
                 look.untried(&site.project, Vec::new(), &error);
                 return look;
@@ -548,14 +555,13 @@ pub(super) async fn look<Run: RunFiles>(
                 results: results(&needed.results),
                 problem: None,
             });
-            if let Err(error) = blocking(move || in_place.end()).await {
+            if let Err(error) = in_place.end().await {
                 look.untried(&site.project, Vec::new(), &error);
             }
             return look;
         }
     }
-    let mut in_place = Some(in_place);
-    let mut whole = None;
+    let mut tries_without = false;
     if bites && passed {
         let until = Instant::now() + BITE_TIME.max(took.saturating_mul(BITE_FACTOR));
         // A mutant may never end.
@@ -565,7 +571,7 @@ pub(super) async fn look<Run: RunFiles>(
             goal.timeout_ms = goal.timeout_ms.min(patience_ms);
         }
         let mut runs = AlteredRuns {
-            held: in_place.take(),
+            held: in_place.clone(),
             goals: counted.clone(),
             narrowed: None,
             parallel,
@@ -581,15 +587,10 @@ pub(super) async fn look<Run: RunFiles>(
             until - took,
         )
         .await;
-        in_place = runs.held;
-        let has_time = in_place.is_some() && Instant::now() < until;
-        whole = has_time.then_some(before_work);
+        tries_without = in_place.is_held() && Instant::now() < until;
     }
-    let mut ended = match in_place {
-        Some(in_place) => blocking(move || in_place.end()).await,
-        None => Ok(()),
-    };
-    if let (Ok(()), Some(before)) = (&ended, whole) {
+    let mut ended = in_place.end().await;
+    if ended.is_ok() && tries_without {
         let goals = {
             let (originals, site, runners) = (Arc::clone(&originals), Arc::clone(&site), gate.runners);
             let goals = counted.clone();
@@ -611,7 +612,7 @@ pub(super) async fn look<Run: RunFiles>(
         let tried = without_work::tried(
             site.record.clone(),
             originals,
-            before,
+            before_work,
             goals,
             &with_work,
             parallel,
@@ -703,26 +704,24 @@ fn untried(changes: Vec<GuardedChange>, error: &GuardError) -> Trial {
 }
 
 /// Runs the goals with the originals in place. If they fail, runs them once more without new test files: new tests may
-/// need a fixture that changed with them, and the older tests must pass without it.
+/// need a fixture that changed with them, and the older tests must pass without it. Returns whether there were new ones.
 ///
 /// # Errors
 /// [`GuardError`] beside the results if the new tests cannot be removed. The agent's files are restored then.
 async fn with_originals<Running: Future<Output = Vec<CheckedGoal>>>(
-    in_place: InPlace,
+    in_place: &InPlace,
     goals: Vec<Goal>,
     run: impl Fn(Vec<Goal>) -> Running,
     project: &Path,
     originals: &Arc<Originals>,
-) -> (Vec<CheckedGoal>, Result<InPlace, GuardError>) {
+) -> (Vec<CheckedGoal>, Result<bool, GuardError>) {
     let report = run(goals.clone()).await;
     if all_passed(&report) {
-        return (report, Ok(in_place));
+        return (report, Ok(false));
     }
-    let (project, originals) = (project.to_owned(), Arc::clone(originals));
-    match blocking(move || in_place.without_new_tests(&originals, &project)).await {
-        Ok((in_place, true)) => (run(goals).await, Ok(in_place)),
-        Ok((in_place, false)) => (report, Ok(in_place)),
-        Err(error) => (report, Err(error)),
+    match in_place.without_new_tests(originals, project).await {
+        Ok(true) => (run(goals).await, Ok(true)),
+        kept => (report, kept),
     }
 }
 

@@ -11,13 +11,13 @@ use ralph_text::is_part_of_word;
 
 use super::{
     super::goals::{CheckedGoal, ExecutionContext, all_passed, check_all},
-    in_place::{InPlace, substituted},
+    in_place::InPlace,
 };
 
 /// Runs goals with altered files, which are restored after each run.
 pub(super) struct AlteredRuns {
-    /// `None` once files could not be altered or restored: dropping it restored all of them, and nothing runs any more.
-    pub(super) held: Option<InPlace>,
+    /// Once files could not be altered or restored, nothing runs any more.
+    pub(super) held: InPlace,
     pub(super) goals: Vec<Goal>,
     /// The goals with only some tests. They have passed so.
     pub(super) narrowed: Option<Vec<Goal>>,
@@ -91,15 +91,13 @@ impl AlteredRuns {
     }
 
     async fn run_goals(&mut self, goals: Vec<Goal>, files: Vec<AlteredFile>) -> Option<Vec<CheckedGoal>> {
-        let mut held = self.held.take()?;
         for file in &files {
-            held = substituted(held, file.path.clone(), file.altered.clone()).await?;
+            self.held.substitute(file.path.clone(), file.altered.clone()).await?;
         }
         let results = check_all(goals, self.parallel, Arc::clone(&self.place)).await;
         for file in files {
-            held = substituted(held, file.path, file.before).await?;
+            self.held.substitute(file.path, file.before).await?;
         }
-        self.held = Some(held);
         Some(results)
     }
 }

@@ -67,15 +67,13 @@ async fn tried(
         Err(error) => return untried(changes, &error),
     };
     let run = |goals| check_for_claim(goals, parallel, Arc::clone(place));
-    let (checked, held) = with_originals(in_place, goals, run, project, &originals).await;
-    let problem = match held {
-        Ok(held) => {
-            let refused = held.refused();
-            let ended = blocking(move || held.end()).await;
-            refused.or_else(|| ended.err().map(|error| with_causes(&error)))
-        }
-        Err(error) => Some(with_causes(&error)),
+    let (checked, held) = with_originals(&in_place, goals, run, project, &originals).await;
+    let refused = in_place.refused();
+    let ended = match held {
+        Ok(_) => in_place.end().await,
+        Err(error) => Err(error),
     };
+    let problem = refused.or_else(|| ended.err().map(|error| with_causes(&error)));
     Trial {
         changes: changes.into(),
         results: results(&checked),

@@ -11,11 +11,7 @@ use ralph_core::{
 };
 use ralph_gate::guard::{GuardError, Originals};
 
-use super::{
-    super::goals::CheckedGoal,
-    Site,
-    in_place::{InPlace, blocking},
-};
+use super::{super::goals::CheckedGoal, Site, in_place::InPlace};
 
 /// Whether a goal measures nothing with more tests than `before`: they are skipped, or expected to fail.
 pub(super) fn skips_more(checked: &[CheckedGoal], before: &BTreeMap<String, TestCounts>) -> bool {
@@ -59,25 +55,16 @@ pub(super) fn run_of(checked: &CheckedGoal, skipped: &[String]) -> TestNames {
 /// Runs the goals with the originals and without new test files, whose tests would be counted beside them. Returns `None` for
 /// the results if there are no new ones. The new files are back in place afterwards, because they measure the work.
 pub(super) async fn counted_alone<Running: Future<Output = Vec<CheckedGoal>>>(
-    in_place: InPlace,
+    in_place: &InPlace,
     goals: Vec<Goal>,
     run: impl Fn(Vec<Goal>) -> Running,
     site: &Site,
     originals: &Arc<Originals>,
-) -> (Result<InPlace, GuardError>, Option<Vec<CheckedGoal>>) {
-    let taken_out = {
-        let (project, originals) = (site.project.clone(), Arc::clone(originals));
-        blocking(move || in_place.without_new_tests(&originals, &project)).await
-    };
-    let in_place = match taken_out {
-        Ok((in_place, true)) => in_place,
-        Ok((in_place, false)) => return (Ok(in_place), None),
-        Err(error) => return (Err(error), None),
-    };
+) -> Result<Option<Vec<CheckedGoal>>, GuardError> {
+    if !in_place.without_new_tests(originals, &site.project).await? {
+        return Ok(None);
+    }
     let alone = run(goals).await;
-    let held = match blocking(move || in_place.end()).await {
-        Ok(()) => InPlace::begin(originals, &site.project, &site.record).await,
-        Err(error) => Err(error),
-    };
-    (held, Some(alone))
+    in_place.renew(originals, &site.project, &site.record).await?;
+    Ok(Some(alone))
 }

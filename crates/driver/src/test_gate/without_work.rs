@@ -126,7 +126,7 @@ impl WithoutWork {
 pub(super) async fn tried(
     record: PathBuf,
     originals: Arc<Originals>,
-    before: Vec<(String, FileContent)>,
+    before: Arc<Vec<(String, FileContent)>>,
     goals: WithoutWork,
     with: &[WithWork],
     parallel: bool,
@@ -135,7 +135,7 @@ pub(super) async fn tried(
     let begun = {
         let (project, record) = (place.files(), record.clone());
         blocking(move || {
-            let files = originals.without_work(&project, before)?;
+            let files = originals.without_work(&project, before.to_vec())?;
             let Some((first, _)) = files.first() else {
                 return Ok(None);
             };
@@ -147,7 +147,10 @@ pub(super) async fn tried(
                 after: "".into(),
                 target: MutantTarget::Whole,
             };
-            Ok(Some((InPlace::replacing(files, &project, &record)?, mutant)))
+            Ok(Some((
+                InPlace::of(OpenTrial::replacing(files, &project, &record)?),
+                mutant,
+            )))
         })
     };
     let (in_place, mutant) = match begun.await {
@@ -163,7 +166,7 @@ pub(super) async fn tried(
         Some(_) => MutantOutcome::NoVerdict,
         None => goals.run(with, parallel, place).await,
     };
-    blocking(move || in_place.end()).await?;
+    in_place.end().await?;
     Ok(Some(TriedMutant { mutant, outcome }))
 }
 

@@ -1,6 +1,6 @@
 //! The goals with the yardstick as it was: all that the run changed and the product is not made of.
 
-use std::{collections::BTreeSet, path::Path, sync::Arc};
+use std::{collections::BTreeSet, path::Path};
 
 use ralph_core::event::Goal;
 use ralph_gate::guard::{FileContent, GuardError, Originals, YardstickFile, YardstickKind, yardstick};
@@ -8,7 +8,7 @@ use ralph_gate::guard::{FileContent, GuardError, Originals, YardstickFile, Yards
 use super::{
     super::goals::{CheckedGoal, all_passed},
     bite::contains_word,
-    in_place::{InPlace, blocking},
+    in_place::InPlace,
 };
 
 /// Maximum number of files of which each is tried alone.
@@ -44,86 +44,46 @@ pub(super) fn find(
     Ok(files)
 }
 
-/// What the yardstick is found by, and the goals that are run with it as it was.
-#[derive(Clone, Copy)]
-pub(super) struct Measured<'m> {
-    pub(super) project: &'m Path,
-    pub(super) originals: &'m Arc<Originals>,
-    /// The paths of changes that the user has accepted.
-    pub(super) accepted: &'m BTreeSet<String>,
-    pub(super) goals: &'m [Goal],
-}
-
-impl Measured<'_> {
-    /// Finds the yardstick; `None` if the run has changed nothing of it. The changed files `before` the work are handed back.
-    async fn search(
-        self,
-        before: Vec<(String, FileContent)>,
-    ) -> Result<(Option<Search>, Vec<(String, FileContent)>), GuardError> {
-        let (project, originals) = (self.project.to_owned(), Arc::clone(self.originals));
-        let (accepted, goals) = (self.accepted.clone(), self.goals.to_vec());
-        let find = move || Ok((find(&originals, &project, &before, &accepted, &goals)?, before));
-        let (files, before) = blocking(find).await?;
-        Ok(((!files.is_empty()).then(|| Search::new(files)), before))
-    }
-
-    /// Runs the goals with the yardstick as it was, beside the originals that are in place. Returns the results if they pass:
-    /// then they answer for both. With new tests, which are altered beside the originals later, they do not. The content of the
-    /// changed files `before` the work is handed back.
-    ///
-    /// # Errors
-    /// [`GuardError`] if a file cannot be read or replaced. The agent's files are restored then.
-    pub(super) async fn passing<Running: Future<Output = Vec<CheckedGoal>>>(
-        self,
-        held: InPlace,
-        before: Vec<(String, FileContent)>,
-        run: impl Fn(Vec<Goal>) -> Running,
-    ) -> Result<(InPlace, Vec<(String, FileContent)>, Option<Vec<CheckedGoal>>), GuardError> {
-        let (search, before) = self.search(before).await?;
-        let has_new_tests = |search: &Search| search.files.iter().any(|file| file.kind == YardstickKind::Test);
-        let Some(mut search) = search.filter(|search| !has_new_tests(search)) else {
-            return Ok((held, before, None));
-        };
-        let held = search.arranged(held, &[]).await?;
-        let results = run(self.goals.to_vec()).await;
-        let all = search.all();
-        let held = search.arranged(held, &all).await?;
-        Ok((held, before, all_passed(&results).then_some(results)))
-    }
-
-    /// Runs the goals with the yardstick as it was, and returns the files that they need of it. The content of the changed
-    /// files `before` the work is handed back.
-    ///
-    /// # Errors
-    /// [`GuardError`] if a file cannot be read or replaced. The agent's files are restored then.
-    pub(super) async fn needed<Running: Future<Output = Vec<CheckedGoal>>>(
-        self,
-        held: InPlace,
-        before: Vec<(String, FileContent)>,
-        run: impl Fn(Vec<Goal>) -> Running,
-    ) -> Result<(InPlace, Vec<(String, FileContent)>, Option<Needed>), GuardError> {
-        let (search, before) = self.search(before).await?;
-        let Some(search) = search else {
-            return Ok((held, before, None));
-        };
-        let (held, needed) = search.needed(held, || run(self.goals.to_vec())).await?;
-        Ok((held, before, needed))
-    }
-}
-
-/// The search for the files without which the goals do not pass.
-struct Search {
+/// The search for the files without which the goals do not pass, beside the originals that are in place.
+pub(super) struct Search {
+    held: InPlace,
     files: Vec<YardstickFile>,
     /// For each file, whether its earlier content is in place.
     is_as_before: Vec<bool>,
+    /// The results with all files as they were, where the goals did not pass so.
+    failed: Option<Vec<CheckedGoal>>,
 }
 
 impl Search {
-    fn new(files: Vec<YardstickFile>) -> Self {
+    pub(super) fn new(files: Vec<YardstickFile>, held: &InPlace) -> Self {
         Search {
+            held: held.clone(),
             is_as_before: vec![false; files.len()],
             files,
+            failed: None,
         }
+    }
+
+    /// Runs the goals with the yardstick as it was. Returns the results if they pass: then they answer for the originals as
+    /// well. With new tests, which are altered beside the originals later, they do not.
+    ///
+    /// # Errors
+    /// [`GuardError`] if a file cannot be replaced. The agent's files are restored then.
+    pub(super) async fn passing<Running: Future<Output = Vec<CheckedGoal>>>(
+        &mut self,
+        run: impl Fn() -> Running,
+    ) -> Result<Option<Vec<CheckedGoal>>, GuardError> {
+        if self.files.is_empty() || self.files.iter().any(|file| file.kind == YardstickKind::Test) {
+            return Ok(None);
+        }
+        self.arrange(&[]).await?;
+        let results = run().await;
+        self.arrange(&self.all()).await?;
+        if all_passed(&results) {
+            return Ok(Some(results));
+        }
+        self.failed = Some(results);
+        Ok(None)
     }
 
     fn all(&self) -> Vec<usize> {
@@ -136,25 +96,33 @@ impl Search {
     ///
     /// # Errors
     /// [`GuardError`] if a file cannot be replaced. The agent's files are restored then.
-    async fn needed<Running: Future<Output = Vec<CheckedGoal>>>(
+    pub(super) async fn needed<Running: Future<Output = Vec<CheckedGoal>>>(
         mut self,
-        mut held: InPlace,
         run: impl Fn() -> Running,
-    ) -> Result<(InPlace, Option<Needed>), GuardError> {
+    ) -> Result<Option<Needed>, GuardError> {
+        if self.files.is_empty() {
+            return Ok(None);
+        }
         let all = self.all();
         let of = |search: &Self, kind: YardstickKind| -> Vec<usize> {
             let files = search.files.iter().enumerate();
             files.filter(|(_, file)| file.kind == kind).map(|(at, _)| at).collect()
         };
         let dependencies = of(&self, YardstickKind::Dependencies);
-        held = self.arranged(held, &[]).await?;
-        let mut results = run().await;
+        let mut results = match self.failed.take() {
+            Some(failed) => failed,
+            None => {
+                self.arrange(&[]).await?;
+                run().await
+            }
+        };
         if !all_passed(&results) && !dependencies.is_empty() {
-            held = self.arranged(held, &dependencies).await?;
+            self.arrange(&dependencies).await?;
             results = run().await;
         }
         if all_passed(&results) {
-            return Ok((self.arranged(held, &all).await?, None));
+            self.arrange(&all).await?;
+            return Ok(None);
         }
         let kinds = [
             YardstickKind::Changed,
@@ -167,38 +135,37 @@ impl Search {
         let mut needed = groups.concat();
         // One group alone is known to be the reason.
         if groups.len() > 1 {
-            held = self.narrowed(held, &dependencies, groups, &mut needed, &run).await?;
+            self.narrow(&dependencies, groups, &mut needed, &run).await?;
         }
         if (2..=ALONE).contains(&needed.len()) {
             let files = needed.iter().map(|file| vec![*file]).collect();
-            held = self.narrowed(held, &dependencies, files, &mut needed, &run).await?;
+            self.narrow(&dependencies, files, &mut needed, &run).await?;
         }
-        held = self.arranged(held, &all).await?;
+        self.arrange(&all).await?;
         let files = needed.into_iter().map(|at| self.files[at].clone()).collect();
-        Ok((held, Some(Needed { files, results })))
+        Ok(Some(Needed { files, results }))
     }
 
     /// Gives one of `parts` back after the other, beside the dependencies. The first with which the goals pass is `needed`.
-    async fn narrowed<Running: Future<Output = Vec<CheckedGoal>>>(
+    async fn narrow<Running: Future<Output = Vec<CheckedGoal>>>(
         &mut self,
-        mut held: InPlace,
         dependencies: &[usize],
         parts: Vec<Vec<usize>>,
         needed: &mut Vec<usize>,
         run: impl Fn() -> Running,
-    ) -> Result<InPlace, GuardError> {
+    ) -> Result<(), GuardError> {
         for part in parts {
-            held = self.arranged(held, &[dependencies, &part].concat()).await?;
+            self.arrange(&[dependencies, &part].concat()).await?;
             if all_passed(&run().await) {
                 *needed = part;
                 break;
             }
         }
-        Ok(held)
+        Ok(())
     }
 
     /// Puts all files as they were, but for those that are `given_back`.
-    async fn arranged(&mut self, held: InPlace, given_back: &[usize]) -> Result<InPlace, GuardError> {
+    async fn arrange(&mut self, given_back: &[usize]) -> Result<(), GuardError> {
         let mut puts = Vec::new();
         for (at, file) in self.files.iter().enumerate() {
             let as_before = !given_back.contains(&at);
@@ -207,6 +174,6 @@ impl Search {
                 puts.push((file.path.clone(), content.clone()));
             }
         }
-        blocking(move || held.put(&puts)).await
+        self.held.put(puts).await
     }
 }
