@@ -20,7 +20,7 @@ use serde_json::{
     value::{RawValue, to_raw_value},
 };
 
-pub use ralph_read_json::{ReadJson, WriteJson};
+pub use ralph_read_json::{NoSchema, ReadJson, WriteJson};
 pub use serde_json::Error;
 
 /// Returns the text of the next JSON value of the input, which has to be in memory.

@@ -18,3 +18,8 @@ pub mod run;
 pub mod subagents;
 #[cfg(feature = "testing")]
 pub mod testing;
+
+#[cfg(not(feature = "testing"))]
+use crate::json::NoSchema as JsonSchema;
+#[cfg(feature = "testing")]
+use schemars::JsonSchema;

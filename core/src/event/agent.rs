@@ -9,8 +9,7 @@ use crate::{
 };
 
 /// A signal of an agent session, in order of occurrence. `Ended` comes exactly once, as the last one.
-#[derive(Debug, Clone, PartialEq, WriteJson, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, WriteJson, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum AgentSignal {
     Opened {
@@ -134,8 +133,7 @@ pub enum AgentSignal {
     },
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileChange {
     Added,
@@ -144,8 +142,7 @@ pub enum FileChange {
 }
 
 /// A problem of a session, as reported by the agent, found by ralph, or both.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 pub struct Problem {
     pub kind: ProblemKind,
     /// The agent's message, in one line; empty if it reported none.
@@ -155,8 +152,7 @@ pub struct Problem {
 }
 
 /// A problem that ralph itself found in a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Finding {
     /// The session ended without a verdict on its turn.
@@ -192,8 +188,7 @@ impl Problem {
 }
 
 /// Why a session failed; the kind decides what the loop does about it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum ProblemKind {
     /// The program does not exist or cannot be started.
@@ -277,8 +272,7 @@ impl ProblemKind {
 }
 
 /// How a process ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Exit {
     Code { code: i32 },

@@ -6,8 +6,7 @@ use super::{AgentCall, AgentSignal, AgentStatus, Claim, CommentAnswer, ReviewAns
 use crate::json::ReadJson;
 
 /// Events of the agent of an iteration.
-#[derive(Debug, Clone, PartialEq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum AgentEvent {
     #[serde(rename = "agent-reported")]

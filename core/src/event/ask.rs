@@ -8,8 +8,7 @@ use super::{
 use crate::json::ReadJson;
 
 /// A question to the user.
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Ask {
     /// Number of the question within the run, from 1.
@@ -31,8 +30,7 @@ pub struct Ask {
 }
 
 /// The kind of a question to the user.
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AskKind {
     /// The agent waits before it uses a tool.
@@ -48,8 +46,7 @@ pub enum AskKind {
 }
 
 /// How a question ended, or what the rules decided about a request without a question.
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Answered {
     pub iteration: u32,
@@ -72,8 +69,7 @@ pub struct Answered {
 }
 
 /// The answer to a question.
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum AskVerdict {
     Allowed,
@@ -167,8 +163,7 @@ fn is_zero(ms: &u64) -> bool {
 }
 
 /// Questions to the user, their answers, and what follows from them.
-#[derive(Debug, Clone, PartialEq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum AskEvent {
     /// The user was asked. If the question waits already, its timeout has changed.

@@ -13,8 +13,7 @@ pub const BACKGROUND_COMMAND_CAP_BYTES: usize = 4 * 1024;
 const TAIL_BYTES: usize = 2 * 1024;
 
 /// The source of a request that both the user and the agent may make.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Requester {
     User,
@@ -23,8 +22,7 @@ pub enum Requester {
 }
 
 /// How a background task ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum BackgroundEnd {
     /// The process exited.
@@ -52,8 +50,7 @@ pub enum BackgroundEnd {
 }
 
 /// The result of a background task.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BackgroundResult {
     pub end: BackgroundEnd,
@@ -65,8 +62,7 @@ pub struct BackgroundResult {
 }
 
 /// The progress of a running background task.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BackgroundProgress {
     /// All bytes that the task has written, including those that were not kept.
@@ -128,8 +124,7 @@ pub enum BackgroundRefusal {
 }
 
 /// Limits of background tasks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BackgroundLimits {
     /// Maximum run time of a task; `None` is unlimited.
@@ -148,8 +143,7 @@ impl Default for BackgroundLimits {
 }
 
 /// Background tasks.
-#[derive(Debug, Clone, PartialEq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum BackgroundEvent {
     /// A background command was started. It may outlive the iteration, but not the run.

@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{GoalFailure, List, Missing, Text};
 use crate::json::ReadJson;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BreakerState {
     #[default]
@@ -17,8 +16,7 @@ pub enum BreakerState {
 }
 
 /// Why the breaker changes or keeps its state.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum BreakerCause {
     /// This many consecutive iterations changed nothing.
@@ -58,8 +56,7 @@ pub enum BreakerCause {
 }
 
 /// Since when a goal fails.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum GoalSince {
     #[default]
@@ -72,8 +69,7 @@ pub enum GoalSince {
 }
 
 /// The iterations of which one broke a goal: one alone, if it is known which.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 pub struct Suspects {
     pub first: u32,
     /// With its files the goal is known to fail.

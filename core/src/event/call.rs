@@ -6,8 +6,7 @@ use super::{CommentAnswer, List, Missing, REASONS, Text};
 use crate::json::ReadJson;
 
 /// A call of one of ralph's tools that has an effect beyond its reply.
-#[derive(Debug, Clone, PartialEq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum AgentCall {
     /// The agent claimed completion. A later claim in the same iteration replaces it.

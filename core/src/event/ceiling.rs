@@ -6,8 +6,7 @@ use super::{List, Text};
 use crate::json::ReadJson;
 
 /// A limit that a tree of processes exceeded, so that all of them were killed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExceededCeiling {
     pub ceiling: Ceiling,
@@ -16,8 +15,7 @@ pub struct ExceededCeiling {
 }
 
 /// The limit, and the use that exceeded it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Ceiling {
     Memory {
@@ -35,8 +33,7 @@ pub enum Ceiling {
 }
 
 /// A disk with less free space than runs leave on it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LowDisk {
     /// A directory on the disk.
@@ -47,8 +44,7 @@ pub struct LowDisk {
 
 /// The use by one process: its memory, of memory that several processes share only its part, or the bytes that it has
 /// written.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProcessUse {
     /// The short name of its program.

@@ -13,8 +13,7 @@ const STATUS_KEY_BYTES: usize = 40;
 const STATUS_VALUE_BYTES: usize = 400;
 
 /// The agent's word that it is done. Never trusted by itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Claim {
     DoneFile,
@@ -27,8 +26,7 @@ pub enum Claim {
 }
 
 /// The content of an agent's `RALPH_STATUS` block: keys in capitals, values as the agent wrote them.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(from = "BTreeMap<String, String>")]
 pub struct AgentStatus(BTreeMap<String, Text<STATUS_VALUE_BYTES>>);
 
@@ -71,8 +69,7 @@ impl AgentStatus {
 }
 
 /// The agent's statement that it is not done.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Denial {
     /// In its own words.
@@ -82,16 +79,14 @@ pub enum Denial {
 }
 
 /// One part of the confidence in a claim.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 pub struct ConfidencePart {
     pub evidence: Evidence,
     pub points: u8,
 }
 
 /// Evidence for a claim.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Evidence {
     /// The agent itself said that it is done.
@@ -104,8 +99,7 @@ pub enum Evidence {
 }
 
 /// A reason to refuse a claim.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Missing {
     /// The agent's last message said that the work is not done.
@@ -245,8 +239,7 @@ impl Missing {
 }
 
 /// Claims of completion, and what they are worth.
-#[derive(Debug, Clone, PartialEq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum ClaimEvent {
     #[serde(rename = "claim-made")]

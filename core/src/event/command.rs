@@ -9,8 +9,7 @@ use super::{
 use crate::json::ReadJson;
 
 /// A command of the user. Imperative; the machine decides how to follow it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(
     tag = "type",
     rename_all = "kebab-case",
@@ -102,8 +101,7 @@ pub enum UserCommand {
 }
 
 /// The user's answer to a question of the agent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Answer {
     Allow {
@@ -132,8 +130,7 @@ impl Answer {
 }
 
 /// Why the loop rejects a command, regardless of its state.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum CommandRefusal {
     /// Longer than [`MESSAGE_CAP_BYTES`].

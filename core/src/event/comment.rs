@@ -19,8 +19,7 @@ const LINE_BYTES: usize = 512;
 pub type SourceLine = Text<LINE_BYTES>;
 
 /// The lines that a comment is about, as they were when it was written.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CommentPlace {
     /// Path of the file below the project's root.
@@ -49,8 +48,7 @@ fn is_empty<const MAX: usize>(list: &List<SourceLine, MAX>) -> bool {
 }
 
 /// The author of a comment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum CommentAuthor {
     User,
@@ -61,8 +59,7 @@ pub enum CommentAuthor {
 }
 
 /// The state of commented lines in a later version of their file, from the least change to the greatest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinesState {
     /// The lines and their neighbours are the same, though they may have moved.
@@ -75,8 +72,7 @@ pub enum LinesState {
 }
 
 /// The present place of a comment.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 pub struct PlacedComment {
     pub comment: u32,
     pub file: Text,
@@ -86,16 +82,14 @@ pub struct PlacedComment {
 }
 
 /// The agent's reason for leaving commented lines as they are.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 pub struct CommentAnswer {
     pub comment: u32,
     pub reason: Text,
 }
 
 /// Comments on lines of files.
-#[derive(Debug, Clone, PartialEq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum CommentEvent {
     /// A comment on lines of a file was written. The user's are drafts until they are sent.

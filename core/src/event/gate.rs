@@ -6,8 +6,7 @@ use super::{ConfirmedBy, GoalResult, GuardedChange, List, Text, Trial, TriedMuta
 use crate::json::ReadJson;
 
 /// The goals, and whether the tests behind them are intact.
-#[derive(Debug, Clone, PartialEq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 #[allow(clippy::large_enum_variant)] // one at a time is made, and written
 pub enum GateEvent {

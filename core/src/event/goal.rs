@@ -8,8 +8,7 @@ use super::{ExceededCeiling, Exit, List, Tail, TestCounts, Text};
 use crate::json::ReadJson;
 
 /// A command and its expected result.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Goal {
     pub name: String,
@@ -41,8 +40,7 @@ pub struct Goal {
 }
 
 /// When goals are run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum GoalsWhen {
     /// When the agent claims to be done and the plan does not contradict it.
@@ -55,8 +53,7 @@ pub enum GoalsWhen {
 }
 
 /// The result of a goal.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GoalResult {
     pub name: String,
@@ -98,8 +95,7 @@ impl GoalResult {
 }
 
 /// Runs of a goal on the same files with different results.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Flaky {
     pub runs: u32,
@@ -117,8 +113,7 @@ const NAME_BYTES: usize = 200;
 pub type TestNames = List<Text<NAME_BYTES>>;
 
 /// Why a goal did not pass.
-#[derive(Debug, Clone, PartialEq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum GoalFailure {
     Exited {

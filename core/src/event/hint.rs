@@ -6,8 +6,7 @@ use super::{HeadPlace, LimitKind, LostRepository, StashEntry, SteeringId, Text};
 use crate::json::ReadJson;
 
 /// A possible next step for the user.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Hint {
     /// Continue the run, or start a new one.
@@ -111,8 +110,7 @@ pub enum Hint {
     },
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RestoreMoment {
     Before,

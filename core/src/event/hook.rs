@@ -6,8 +6,7 @@ use super::{BackgroundResult, Text};
 use crate::json::ReadJson;
 
 /// The point of a run at which a hook is run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Hook {
     BeforeIteration,
@@ -31,8 +30,7 @@ impl Hook {
 }
 
 /// The commands of the hooks, for `sh -c` in the project.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Hooks {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -80,8 +78,7 @@ impl Hooks {
 }
 
 /// Commands of the user at points of the run.
-#[derive(Debug, Clone, PartialEq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum HookEvent {
     /// A command of the user is due at a point of the run. It is run after those that were recorded before it.

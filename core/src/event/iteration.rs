@@ -9,8 +9,7 @@ use super::{
 use crate::json::ReadJson;
 
 /// The course of an iteration.
-#[derive(Debug, Clone, PartialEq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum IterationEvent {
     /// Preparation of an iteration began: the plan is read, the tree is checkpointed and the prompt is written.

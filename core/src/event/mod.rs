@@ -127,8 +127,7 @@ pub use worker::WorkerEvent;
 pub const MESSAGE_CAP_BYTES: usize = 64 * 1024;
 
 /// An event with its place in the journal.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, crate::JsonSchema)]
 pub struct Record {
     /// Position in the journal, from 0 without gaps.
     pub seq: u64,
@@ -139,8 +138,7 @@ pub struct Record {
 }
 
 /// Identifies a run, and names its directory below the state directory: `20261120-102835-0424f2a90b1c3d7e86a`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(transparent)]
 pub struct RunId(pub String);
 
@@ -151,14 +149,12 @@ impl fmt::Display for RunId {
 }
 
 /// The agent's own id of a session, as its command line accepts it to resume.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(transparent)]
 pub struct SessionId(pub String);
 
 /// Numbers the user's messages within a run, from 1. Messages by ralph itself are 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(transparent)]
 pub struct SteeringId(pub u32);
 
@@ -168,8 +164,7 @@ impl SteeringId {
 }
 
 /// A fact of a run. Past tense; one journal line each.
-#[derive(Debug, Clone, PartialEq, WriteJson, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, WriteJson, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Event {
     /// Information for the user that does not change the state.
@@ -218,8 +213,7 @@ pub enum Event {
 }
 
 /// How an iteration ended, as the loop sees it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Outcome {
     /// The agent finished its turn.
@@ -249,8 +243,7 @@ impl Outcome {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CancelReason {
     /// The user skipped to the next iteration.
@@ -275,8 +268,7 @@ pub enum CancelReason {
     Stopped,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PausedBy {
     /// The file `.ralph-pause` exists.
@@ -284,8 +276,7 @@ pub enum PausedBy {
     User,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SteeringKind {
     /// In the next prompt, once.
@@ -297,8 +288,7 @@ pub enum SteeringKind {
     Standing,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Delivery {
     Prompt,
@@ -306,8 +296,7 @@ pub enum Delivery {
 }
 
 /// Totals of a run.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Totals {
     pub iterations: u32,

@@ -9,8 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{Event, Text};
 
 /// Information for the user that does not change the state.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 pub struct Notice {
     /// The kind of notice, for programs that read a journal: `session-lost`.
     pub code: Text<64>,
@@ -22,8 +21,7 @@ pub struct Notice {
     pub data: BTreeMap<String, Text>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
     Info,

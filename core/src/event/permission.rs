@@ -13,14 +13,12 @@ const TITLE_CAP_BYTES: usize = 1024;
 const MORE_BYTES: usize = 64;
 
 /// The agent's own id of a request, unique within a session.
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(transparent)]
 pub struct AskId(pub String);
 
 /// The kind of a tool, independent of the name that the agent uses.
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ToolKind {
     Shell,
@@ -95,8 +93,7 @@ impl ToolKinds {
 }
 
 /// A tool use that waits for an answer.
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PermissionRequest {
     pub id: AskId,
@@ -252,8 +249,7 @@ pub enum Decision {
 }
 
 /// The decision on requests that match no rule.
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PermissionMode {
     /// Requests without a rule are allowed.
@@ -274,8 +270,7 @@ impl PermissionMode {
 }
 
 /// The consequence of a question that is not answered in time.
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unanswered {
     #[default]
@@ -288,8 +283,7 @@ pub enum Unanswered {
 }
 
 /// The source of a decision.
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Decider {
     /// A rule, as written, and its origin.
@@ -327,8 +321,7 @@ pub struct Ruling {
 }
 
 /// The rules that a remembered answer would add.
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Offer {
     /// The rules that would allow the request from then on; empty if no rule can express it.
@@ -338,8 +331,7 @@ pub struct Offer {
 }
 
 /// How long a remembered answer applies.
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RuleScope {
     /// Until the run ends, including when it is resumed.
@@ -349,8 +341,7 @@ pub enum RuleScope {
 }
 
 /// A rule that an answer added for every run of the project.
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RememberedRule {
     pub rule: String,
@@ -363,8 +354,7 @@ pub struct RememberedRule {
 }
 
 /// The part of an answer that is to be remembered.
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Remember {
     pub scope: RuleScope,
@@ -374,8 +364,7 @@ pub struct Remember {
 }
 
 /// How long to wait for an answer, and what happens without one.
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Waiting {
     pub timeout_ms: u64,
@@ -383,8 +372,7 @@ pub struct Waiting {
 }
 
 /// Limits on denials before the agent is ended, and on its waiting requests.
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DenialLimits {
     /// Denials of the same request in one iteration after which it ends and its task is set aside.

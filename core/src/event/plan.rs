@@ -5,14 +5,12 @@ use std::collections::{HashMap, HashSet};
 use serde::{Deserialize, Serialize};
 
 /// A plan's tasks in file order.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, crate::JsonSchema)]
 pub struct PlanSnapshot {
     pub tasks: Vec<PlanTask>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, crate::JsonSchema)]
 pub struct PlanTask {
     /// The task's text without marker and box, and with its `qualifier`.
     pub text: String,
@@ -38,8 +36,7 @@ pub struct PlanTask {
 }
 
 /// A step of a task: a box below the heading that is the task.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize, crate::JsonSchema)]
 pub struct PlanStep {
     pub text: String,
     pub done: bool,
@@ -48,8 +45,7 @@ pub struct PlanStep {
 }
 
 /// Settings of a task that override those of the run.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, crate::JsonSchema)]
 pub struct TaskSettings {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adapter: Option<String>,
@@ -76,8 +72,7 @@ pub struct TaskSettings {
 }
 
 /// A task that may change some files only.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 pub struct ScopedTask {
     /// The text of the task.
     pub task: String,

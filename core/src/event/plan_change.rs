@@ -11,8 +11,7 @@ use super::{Notice, PlanSnapshot, PlanStep, PlanTask, TaskSettings, Text, Unread
 use crate::json::ReadJson;
 
 /// The difference between two consecutive readings of a plan. Positions are indexes of tasks in the earlier reading.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, crate::JsonSchema)]
 pub struct PlanChange {
     /// Positions of the tasks whose box was ticked or cleared, ascending.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -26,8 +25,7 @@ pub struct PlanChange {
 }
 
 /// A shift of all tasks from position `from` up to the next [`LineShift`], in lines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 pub struct LineShift {
     pub from: u32,
     /// Negative for upwards.
@@ -35,8 +33,7 @@ pub struct LineShift {
 }
 
 /// A range of tasks, starting at position `at`, that is replaced by `added`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 pub struct ReplacedTasks {
     pub at: u32,
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -191,8 +188,7 @@ fn longest_ascending(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
 }
 
 /// The plan on disk.
-#[derive(Debug, Clone, PartialEq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum PlanEvent {
     /// The plan on disk differs from the last one recorded; the change is large, so the whole plan is recorded.

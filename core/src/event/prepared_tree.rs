@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{List, Tail, Text};
 
 /// The preparation of a work tree: copies, links, commands and ports.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PreparedTree {
     pub copied_files: u64,
@@ -19,8 +18,7 @@ pub struct PreparedTree {
 }
 
 /// A command that prepared a work tree.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TreeCommand {
     pub command: Text,

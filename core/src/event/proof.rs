@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// The evidence that a run is done, weakest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Proof {
     /// Tests were changed, pass only in their changed form, and the user has not confirmed the change.

@@ -9,8 +9,7 @@ const QUESTIONS_CAP: usize = 16;
 const CHOICES_CAP: usize = 64;
 
 /// A question to the user.
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Question {
     /// The topic in a word or two; may be empty.
@@ -24,8 +23,7 @@ pub struct Question {
 }
 
 /// An answer that the agent offers.
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Choice {
     pub label: String,
@@ -33,8 +31,7 @@ pub struct Choice {
 }
 
 /// The question that a later message of the user answers, once the agent no longer waits for it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 pub struct AnsweredAsk {
     /// The number of the question.
     pub ask: u32,
@@ -44,8 +41,7 @@ pub struct AnsweredAsk {
 }
 
 /// The interface through which the user answers.
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AnswerPlace {
     /// The terminal user interface of the run.

@@ -8,8 +8,7 @@ use super::{List, Text};
 use crate::json::ReadJson;
 
 /// A commit in ralph's store that holds a snapshot of the work tree.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 pub struct Checkpoint {
     pub commit: String,
     pub tree: String,
@@ -18,8 +17,7 @@ pub struct Checkpoint {
 }
 
 /// A commit that ralph made on the user's branch of what an iteration left uncommitted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 pub struct IterationCommit {
     pub commit: String,
     /// Number of files that differ from the commit before.
@@ -27,8 +25,7 @@ pub struct IterationCommit {
 }
 
 /// A stash of git.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StashEntry {
     pub commit: Text,
@@ -36,8 +33,7 @@ pub struct StashEntry {
 }
 
 /// The branch of HEAD, and commits that are on none.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HeadPlace {
     /// The branch that is checked out; `None` if HEAD is detached.
@@ -60,8 +56,7 @@ impl HeadPlace {
 }
 
 /// A state that a session left and its successor works in. The next prompt tells of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Leftover {
     /// HEAD is on another branch than when the run began, has commits on no branch, or is as it was again.
@@ -78,8 +73,7 @@ pub enum Leftover {
 }
 
 /// A repository that is no longer there, and what is known of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LostRepository {
     /// The root of the work tree.
@@ -102,8 +96,7 @@ pub struct LostRepository {
 }
 
 /// The way in which a repository was lost.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum LossKind {
     /// git's directory is gone.

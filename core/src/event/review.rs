@@ -10,8 +10,7 @@ const FINDINGS: usize = 20;
 const FINDING_BYTES: usize = 1024;
 
 /// A reviewer's answer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum ReviewAnswer {
     Approved,
@@ -19,8 +18,7 @@ pub enum ReviewAnswer {
 }
 
 /// The findings of a reviewer, in its own words and unchecked.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, crate::JsonSchema)]
 pub struct Findings {
     pub found: List<Text<FINDING_BYTES>, FINDINGS>,
     /// Number of further findings that were left out.
@@ -45,8 +43,7 @@ impl Findings {
 }
 
 /// The result of a review.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum ReviewResult {
     Approved,
@@ -84,8 +81,7 @@ impl ReviewResult {
 }
 
 /// Why a due review is not made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum ReviewObstacle {
     /// The run was resumed without a reviewer.
@@ -99,8 +95,7 @@ pub enum ReviewObstacle {
 }
 
 /// Reviews of the work.
-#[derive(Debug, Clone, PartialEq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum ReviewEvent {
     /// A reviewer is to look at the work before the run continues or completes.

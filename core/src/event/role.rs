@@ -5,8 +5,7 @@ use serde::Serialize;
 use crate::json::ReadJson;
 
 /// The purpose of an iteration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Role {
     /// The agent works on the plan.

@@ -11,8 +11,7 @@ use super::{
 use crate::json::ReadJson;
 
 /// The run as a whole: its beginning, its limits and its end.
-#[derive(Debug, Clone, PartialEq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum RunEvent {
     /// The first line of every journal: identifies the format and the version that wrote it.

@@ -10,8 +10,7 @@ use super::{
 };
 
 /// The settings of a run, fixed at its start: an agent that edits the configuration does not change them.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Settings {
     pub adapter: String,
@@ -80,8 +79,7 @@ pub struct Settings {
 
 /// Another agent or model for the next iterations, chosen by the user. `None` keeps the present adapter; the model of
 /// another adapter is then its own choice.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct NewWorker {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -137,8 +135,7 @@ impl Settings {
 }
 
 /// A setting given on the command line.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GivenSetting {
     /// The flag as typed, with its dashes.
@@ -149,8 +146,7 @@ pub struct GivenSetting {
 }
 
 /// An agent with the model to request.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, crate::JsonSchema)]
 pub struct Worker {
     pub adapter: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -158,8 +154,7 @@ pub struct Worker {
 }
 
 /// The workers that take over a task after iterations without progress.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, crate::JsonSchema)]
 pub struct Escalation {
     /// The workers in order; the last one keeps the task.
     pub steps: Vec<Worker>,
@@ -174,8 +169,7 @@ impl Escalation {
 }
 
 /// The reviewer and when it is asked.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReviewSettings {
     pub by: Worker,
@@ -184,8 +178,7 @@ pub struct ReviewSettings {
     pub rounds: u32,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReviewWhen {
     /// After each iteration that finished a task, and before the run completes.
@@ -196,8 +189,7 @@ pub enum ReviewWhen {
 }
 
 /// How ralph communicates with an agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChannelKind {
     /// The agent gets its prompt, and ralph reads its output.
@@ -207,8 +199,7 @@ pub enum ChannelKind {
 }
 
 /// The conditions for accepting a claim.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Completion {
     /// Minimum confidence, from 0 to 100.
@@ -219,8 +210,7 @@ pub struct Completion {
 pub const MUTANTS: u8 = 6;
 
 /// The checks of the goals' tests that can be switched off, which they are by default.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GateSettings {
     /// Whether the goals are run before the first iteration.
@@ -238,8 +228,7 @@ impl Default for Completion {
 }
 
 /// Thresholds of the breaker. It opens at twice the counts that make it half-open.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BreakerLimits {
     /// Consecutive iterations without progress.
@@ -260,8 +249,7 @@ impl Default for BreakerLimits {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SessionMode {
     /// Every iteration begins without memory of earlier ones.
@@ -272,8 +260,7 @@ pub enum SessionMode {
 }
 
 /// Delays after failures: `base · 2ⁿ⁻¹`, at most `max`, plus up to `jitter` of it.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Backoff {
     pub base_ms: u64,

@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::Usage;
 
 /// The usage within a quarter of an hour. Days of every time zone begin at such a quarter.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Spent {
     /// Start of the quarter, in milliseconds since the Unix epoch.
@@ -15,8 +14,7 @@ pub struct Spent {
 }
 
 /// A day of the user's time zone, from midnight to midnight, in milliseconds since the Unix epoch. Not always 24 hours.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Day {
     pub from_ms: u64,

@@ -6,8 +6,7 @@ use super::{AnsweredAsk, Delivery, SteeringId, SteeringKind};
 use crate::json::ReadJson;
 
 /// Messages of the user.
-#[derive(Debug, Clone, PartialEq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum SteeringEvent {
     #[serde(rename = "steering-queued")]

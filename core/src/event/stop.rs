@@ -8,8 +8,7 @@ use super::{
 use crate::json::ReadJson;
 
 /// How soon a run is to stop, latest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StopRequest {
     AfterIteration,
@@ -19,8 +18,7 @@ pub enum StopRequest {
     Immediate,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RequestedBy {
     /// SIGINT, or Ctrl-C on a screen.
@@ -32,8 +30,7 @@ pub enum RequestedBy {
 }
 
 /// Why a run ended. [`StopReason::exit_code`] gives the exit code of the process.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum StopReason {
     Done {
@@ -82,8 +79,7 @@ pub enum StopReason {
 }
 
 /// Why ralph itself cannot continue.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Breakdown {
     /// ralph's own work exceeded its time limit.
@@ -103,8 +99,7 @@ pub enum Breakdown {
 }
 
 /// A step that ralph itself performs around a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum OwnWork {
     /// Before an iteration: checkpoint, plan and prompt.

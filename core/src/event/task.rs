@@ -6,8 +6,7 @@ use super::{AnswerPlace, LimitKind, List, Text, Usage};
 use crate::json::ReadJson;
 
 /// Tasks that are set aside, and their changes outside of their scopes.
-#[derive(Debug, Clone, PartialEq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum TaskEvent {
     /// The agent cannot continue with a task, which is set aside until the user replies.

@@ -11,8 +11,7 @@ const LINE_BYTES: usize = 200;
 const DIFF_BYTES: usize = 32 << 10;
 
 /// Counts of the tests that a goal ran, as reported by its runner.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TestCounts {
     /// The id of the recognised test runner, such as `cargo`.
@@ -45,8 +44,7 @@ impl TestCounts {
 }
 
 /// A file that affects the test results and changed since the run began.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GuardedChange {
     /// Relative to the project, separated by `/`.
@@ -57,8 +55,7 @@ pub struct GuardedChange {
     pub part: Option<Text>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum GuardedChangeKind {
     Changed,
@@ -68,8 +65,7 @@ pub enum GuardedChangeKind {
 }
 
 /// Changes to tests that an agent made on purpose.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TestsChange {
     /// The agent's reason.
@@ -82,8 +78,7 @@ pub struct TestsChange {
 }
 
 /// The authority for accepting changed tests.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum ConfirmedBy {
     /// The user's answer to the question.
@@ -108,8 +103,7 @@ impl TestsChange {
 }
 
 /// Whether mutants are tried, and the consequences.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bite {
     #[default]
@@ -136,8 +130,7 @@ pub enum RoomUse {
 }
 
 /// The result of a goal whose failing tests already failed before the run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum KnownFailures {
     /// It fails.
@@ -148,8 +141,7 @@ pub enum KnownFailures {
 }
 
 /// A small mutation that tests should detect.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Mutant {
     /// Relative to the project, separated by `/`.
@@ -163,8 +155,7 @@ pub struct Mutant {
     pub target: MutantTarget,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MutantTarget {
     /// A line that the run changed. Tests that cover it fail.
@@ -180,8 +171,7 @@ pub enum MutantTarget {
 }
 
 /// The result of the goals with a mutant applied.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MutantOutcome {
     /// Tests ran and failed.
@@ -193,8 +183,7 @@ pub enum MutantOutcome {
 }
 
 /// A mutant and its outcome.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TriedMutant {
     #[serde(flatten)]

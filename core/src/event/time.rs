@@ -6,8 +6,7 @@ use super::{Day, PausedBy, Wait, WaitCause, WaitEnd};
 use crate::json::ReadJson;
 
 /// Time that passes without work: waits, pauses and the clock.
-#[derive(Debug, Clone, PartialEq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum TimeEvent {
     /// The wall clock jumped by `gap_ms` relative to the time that passed for the loop. Every earlier timestamp that

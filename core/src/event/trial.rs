@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{GoalResult, GuardedChange, List, Text};
 
 /// A run of the goals with the guarded files restored to their state at the start of the run.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Trial {
     /// The guarded changes that were reverted.

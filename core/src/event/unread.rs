@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{List, Text};
 
 /// A line of a plan that looks like a task and could not be read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 pub struct UnreadLine {
     /// From 1.
     pub line: u32,
@@ -16,8 +15,7 @@ pub struct UnreadLine {
 }
 
 /// The lines of a plan that look like tasks and could not be read.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, crate::JsonSchema)]
 pub struct UnreadLines {
     /// The lines that may be meant as tasks.
     #[serde(default, skip_serializing_if = "<[UnreadLine]>::is_empty")]
@@ -55,8 +53,7 @@ fn is_zero(number: &u64) -> bool {
 }
 
 /// Why a line is not a task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum UnreadWhy {
     /// The line is in a block of code that is closed.

@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Tokens and cost; `None` where they are unknown. Tokens are never estimated.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {
     /// All input tokens, including cached ones.

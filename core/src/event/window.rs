@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Added to a reset, because the clocks of server and client differ.
 const RESET_MARGIN_MS: u64 = 1_000;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowKind {
     /// Five hours, or another time of up to a day.
@@ -16,8 +15,7 @@ pub enum WindowKind {
 }
 
 /// A window of an account's usage, as an agent reports it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UsageWindow {
     pub kind: WindowKind,
@@ -36,8 +34,7 @@ pub struct WindowSample {
 }
 
 /// How much of an account's windows runs leave to the user.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Headroom {
     /// Percent of the window of five hours that stays free.
@@ -48,8 +45,7 @@ pub struct Headroom {
 }
 
 /// How fast runs may use up a window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowPace {
     #[default]

@@ -6,8 +6,7 @@ use super::{List, Text};
 use crate::json::ReadJson;
 
 /// Differences between two points, including untracked files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, crate::JsonSchema)]
 pub struct Changes {
     pub commits: u32,
     pub files: u32,
@@ -16,8 +15,7 @@ pub struct Changes {
 }
 
 /// The work of an iteration elsewhere than in the files of the project's own repository.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, crate::JsonSchema)]
 pub struct Elsewhere {
     /// Changes to repositories inside the work tree: submodules, clones and linked work trees.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
@@ -34,8 +32,7 @@ impl Elsewhere {
 }
 
 /// The work in a repository inside the work tree.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 pub struct NestedWork {
     /// From the root of the work tree.
     pub path: Text,
@@ -43,8 +40,7 @@ pub struct NestedWork {
 }
 
 /// The change of a repository inside the work tree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum RepositoryChange {
     Appeared,

@@ -6,8 +6,7 @@ use super::{Text, Worker};
 use crate::json::ReadJson;
 
 /// The agents of the run: which one works, and which one cannot.
-#[derive(Debug, Clone, PartialEq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum WorkerEvent {
     /// The user chose another agent or model for the next iterations.

@@ -8,8 +8,7 @@ use crate::event::Usage;
 pub const WARN_AT: f64 = 0.8;
 
 /// Limits of a run; `None` is unlimited.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Limits {
     pub max_iterations: Option<u32>,
@@ -45,8 +44,7 @@ pub struct Limits {
 }
 
 /// A limit on memory or space.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SizeLimit {
     Bytes(u64),
@@ -55,8 +53,7 @@ pub enum SizeLimit {
 }
 
 /// New limits for a running run, set by the user. `None` keeps the present limit.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct NewLimits {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -70,8 +67,7 @@ pub struct NewLimits {
 }
 
 /// Limits for one task; `None` is unlimited.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskLimits {
     pub max_iterations: Option<u32>,
@@ -80,8 +76,7 @@ pub struct TaskLimits {
 }
 
 /// Limits for all runs of a project in one day of the user's time zone; `None` is unlimited.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DayLimits {
     pub max_cost_usd: Option<f64>,
@@ -89,8 +84,7 @@ pub struct DayLimits {
 }
 
 /// Limits for the subagents of an iteration; `None` is unlimited.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SubagentLimits {
     /// Subagents that run at the same time.

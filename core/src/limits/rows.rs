@@ -24,8 +24,7 @@ pub enum LimitScope {
 }
 
 /// The unit of a limit's figures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitUnit {
     Count,
@@ -111,8 +110,7 @@ pub struct TaskConsumption {
 macro_rules! limits {
     ($( $(#[$doc:meta])* $kind:ident { $($column:ident: $value:expr,)* } )*) => {
         /// The name of a limit.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-        #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
         #[serde(rename_all = "kebab-case")]
         pub enum LimitKind {
             $( $(#[$doc])* $kind, )*

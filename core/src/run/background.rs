@@ -10,8 +10,7 @@ use crate::event::{BackgroundEvent, BackgroundProgress, BackgroundResult, Event,
 const KEPT: usize = 50;
 
 /// The background tasks of a run, in the order in which they were started.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Background {
     /// Number of started tasks, including those no longer stored.
@@ -25,8 +24,7 @@ pub struct Background {
 }
 
 /// A command that may outlive the iteration in which it was started.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BackgroundTask {
     pub number: u32,
@@ -47,8 +45,7 @@ pub struct BackgroundTask {
     pub result: Option<BackgroundResult>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BackgroundState {
     Running,

@@ -9,8 +9,7 @@ use crate::event::{
 };
 
 /// The counts of the circuit breaker.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Breaker {
     pub state: BreakerState,

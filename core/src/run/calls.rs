@@ -8,8 +8,7 @@ use crate::event::{AgentCall, AgentEvent, AskEvent, AskKind, Event, IterationEve
 const PROPOSED: usize = 100;
 
 /// Calls of ralph's tools in a run.
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Calls {
     /// All recorded calls.
@@ -25,8 +24,7 @@ pub struct Calls {
 }
 
 /// A task that an agent proposed.
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProposedTask {
     pub iteration: u32,

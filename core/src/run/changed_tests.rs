@@ -13,8 +13,7 @@ use crate::event::{
 const CONFIRMED: usize = 100;
 
 /// Changes to tests that agents made on purpose.
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangedTests {
     /// The agent's reason; `None` once the user or the plan has decided.
@@ -24,8 +23,7 @@ pub struct ChangedTests {
 }
 
 /// Accepted changes to tests.
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfirmedTests {
     /// The iteration after which the tests had their accepted form.

@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 const HOUR_MS: u64 = 3_600_000;
 
 /// Times in milliseconds since the Unix epoch.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Clock {
     /// Start of the run.

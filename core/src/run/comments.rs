@@ -11,8 +11,7 @@ use crate::event::{
 const REASON_BYTES: usize = 600;
 
 /// The comments of a run.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Comments {
     /// In the order in which they were written, without withdrawn ones.
@@ -22,8 +21,7 @@ pub struct Comments {
 }
 
 /// A comment and what became of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Comment {
     /// Its number within the run, from 1.
@@ -54,8 +52,7 @@ pub struct Comment {
 }
 
 /// The agent's reason for leaving commented lines as they are.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 pub struct CommentReason {
     pub iteration: u32,
     pub reason: String,

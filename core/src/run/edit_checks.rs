@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::event::{Event, GateEvent, IterationEvent};
 
 /// Checks of the goals with `on_edit`.
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct EditChecks {
     /// All checks of the run.

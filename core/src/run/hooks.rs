@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::event::{Event, Hook, HookEvent, Text};
 
 /// The hooks that were started, and those that still run.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HookRuns {
     /// Number of hooks that were started.
@@ -16,8 +15,7 @@ pub struct HookRuns {
 }
 
 /// A hook that runs or waits for those before it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunningHook {
     pub number: u32,

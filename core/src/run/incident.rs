@@ -14,8 +14,7 @@ const QUESTIONS: usize = 200;
 const NOTICES: usize = 500;
 
 /// Events beside the iterations.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Incidents {
     pub waits: Recent<Waited, WAITS>,
@@ -74,8 +73,7 @@ impl Incidents {
 }
 
 /// A wait of the loop.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Waited {
     pub kind: Wait,
@@ -88,8 +86,7 @@ pub struct Waited {
 }
 
 /// A problem beside the iterations.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Trouble {
     BreakerMoved {
@@ -107,8 +104,7 @@ pub enum Trouble {
 }
 
 /// Information for the user that does not change the state.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Noticed {
     pub at_ms: u64,
@@ -116,8 +112,8 @@ pub struct Noticed {
 }
 
 /// A question or permission request on the agent's own channel, which the user could not answer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema), schemars(rename = "Asked"))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
+#[schemars(rename = "Asked")]
 #[serde(rename_all = "camelCase")]
 pub struct ChannelQuestion {
     pub iteration: u32,

@@ -11,8 +11,7 @@ use crate::{
 };
 
 /// A session and its result.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Iteration {
     pub number: u32,
@@ -111,8 +110,8 @@ impl Iteration {
 }
 
 /// The claims of an iteration, and ralph's findings about them.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema), schemars(rename = "Look"))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, crate::JsonSchema)]
+#[schemars(rename = "Look")]
 #[serde(rename_all = "camelCase")]
 pub struct Assessment {
     pub claims: Vec<Claim>,

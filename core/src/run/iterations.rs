@@ -15,8 +15,7 @@ const ROWS: usize = 10_000;
 /// Number of the newest iterations that are stored in full.
 const WHOLE_ROWS: usize = 1_000;
 
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Iterations {
     /// Number of the latest iteration, from 1.
@@ -33,7 +32,7 @@ pub struct Iterations {
     pub at_start: Assessment,
     pub rows: Recent<Iteration, ROWS>,
     /// The work on tasks, by their text.
-    #[cfg_attr(feature = "testing", schemars(with = "BTreeMap<String, Work>"))]
+    #[schemars(with = "BTreeMap<String, Work>")]
     pub work: Shared<BTreeMap<String, Work>>,
 }
 

@@ -9,8 +9,7 @@ use crate::event::{AnswerPlace, AnsweredAsk, Delivery, SteeringId, SteeringKind}
 const DELIVERIES: usize = 1_000;
 
 /// A message of the user and its deliveries.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Message {
     pub id: SteeringId,
@@ -30,8 +29,7 @@ pub struct Message {
 }
 
 /// A delivery of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Delivered {
     pub iteration: u32,

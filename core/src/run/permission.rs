@@ -16,8 +16,7 @@ const DENIED: usize = 64;
 const UNANSWERED: usize = 64;
 
 /// The permissions of a run.
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Permissions {
     /// Number of questions so far, which is the number of the latest one.
@@ -48,8 +47,7 @@ pub struct Permissions {
 }
 
 /// A rule that an answer added.
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AddedRule {
     pub rule: String,
@@ -63,8 +61,7 @@ pub struct AddedRule {
 }
 
 /// A question or request without an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum OpenAsk<'v> {
     /// The agent waits for the answer.
@@ -145,8 +142,7 @@ impl<'v> OpenAsk<'v> {
 }
 
 /// A denied request.
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeniedThing {
     pub tool: String,

@@ -6,8 +6,7 @@ use crate::event::{CancelReason, Hint, Outcome, StopReason, Totals, Wait, WaitCa
 use crate::json::ReadJson;
 
 /// The phase of the loop. Each phase names what it waits for, so each has a way out.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Phase {
     #[default]
@@ -55,8 +54,7 @@ pub enum Phase {
 }
 
 /// The end of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct End {
     pub at_ms: u64,

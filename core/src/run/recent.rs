@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use super::Shared;
 
 /// A list that keeps the newest `CAP` entries, oldest first, and counts the dropped ones.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema), schemars(rename = "Recent{T}"))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
+#[schemars(rename = "Recent{T}")]
 pub struct Recent<T, const CAP: usize> {
     dropped: u64,
-    #[cfg_attr(feature = "testing", schemars(with = "VecDeque<T>"))]
+    #[schemars(with = "VecDeque<T>")]
     kept: Shared<VecDeque<T>>,
 }
 

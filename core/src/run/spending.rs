@@ -11,8 +11,7 @@ const QUARTER_MS: u64 = 900_000;
 const KEPT_MS: u64 = 48 * 3_600_000;
 
 /// Recent spending by quarters of an hour, which is enough to sum up the current day in any time zone.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Spending {
     /// The quarters with spending, oldest first, including earlier runs.

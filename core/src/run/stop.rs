@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::event::{RequestedBy, StopRequest};
 
 /// The strongest stop request so far, and its source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StopAsked {
     pub request: StopRequest,

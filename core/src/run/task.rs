@@ -11,8 +11,7 @@ use crate::{
 };
 
 /// A task of the plan, or one that was removed from it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Task {
     pub text: String,
@@ -26,9 +25,8 @@ pub struct Task {
     pub limit: Option<LimitKind>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 pub enum TaskState {
     Done,
     Open,
@@ -41,8 +39,7 @@ pub enum TaskState {
 }
 
 /// The work on a task.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Work {
     /// Numbers of the iterations on the task.
@@ -75,8 +72,7 @@ impl Work {
 }
 
 /// A question that blocks a task.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Block {
     /// The number that an answer refers to, from the same sequence as the agents' requests.
@@ -86,8 +82,7 @@ pub struct Block {
 }
 
 /// A goal of the settings and its state.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GoalStatus {
     pub name: String,
@@ -176,8 +171,7 @@ impl GoalStatus {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum GoalState {
     Unknown,

@@ -8,8 +8,7 @@ use crate::event::{AgentSignal, clip};
 const INPUT_BYTES: usize = 200;
 
 /// The tool that the agent is using; of several at once, the one that started last.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Tool {
     pub call: String,

@@ -18,8 +18,7 @@ use crate::event::{
 use crate::json::{ReadJson, WriteJson};
 
 /// The public state of a run.
-#[derive(Debug, Clone, PartialEq, Default, WriteJson, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Default, WriteJson, ReadJson, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunView {
     /// Number of records applied, which is the `seq` of the next one.
@@ -28,9 +27,9 @@ pub struct RunView {
     /// The number of the run among those of its project, from 1; 0 if it has none.
     pub number: u32,
     /// The project's root, absolute.
-    #[cfg_attr(feature = "testing", schemars(with = "PathBuf"))]
+    #[schemars(with = "PathBuf")]
     pub project: Shared<PathBuf>,
-    #[cfg_attr(feature = "testing", schemars(with = "Settings"))]
+    #[schemars(with = "Settings")]
     pub settings: Shared<Settings>,
     /// The current adapter: a fallback while the first one is rate-limited; empty before the first iteration.
     pub adapter: String,
@@ -56,7 +55,7 @@ pub struct RunView {
     pub epoch: u32,
     pub clock: Clock,
     pub spending: Spending,
-    #[cfg_attr(feature = "testing", schemars(with = "PlanSnapshot"))]
+    #[schemars(with = "PlanSnapshot")]
     pub plan: Shared<PlanSnapshot>,
     /// The lines of the plan that look like tasks and could not be read.
     #[serde(default, skip_serializing_if = "UnreadLines::is_empty")]

@@ -8,8 +8,7 @@ use crate::event::{TEXT_CAP_BYTES, Usage, clip};
 const TITLE_BYTES: usize = 200;
 
 /// A subagent as it is now. It is reported when it starts, now and then while it works, and when it ends.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SubagentReport {
     /// Unique within a session. If a tool use starts the subagent, the id of that call.
@@ -26,8 +25,7 @@ pub struct SubagentReport {
 }
 
 /// Whether the use of a tool starts a subagent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SubagentStart {
     #[default]

@@ -9,8 +9,7 @@ use crate::{event::Usage, run::Shared};
 const LISTED: usize = 256;
 
 /// The subagents of an iteration.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Subagents {
     /// Number of subagents that were started.
@@ -18,13 +17,12 @@ pub struct Subagents {
     /// The largest number of subagents between one and the agent, itself included.
     pub depth: u32,
     /// In the order in which they started.
-    #[cfg_attr(feature = "testing", schemars(with = "Vec<Subagent>"))]
+    #[schemars(with = "Vec<Subagent>")]
     pub list: Shared<Vec<Subagent>>,
 }
 
 /// A subagent.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Subagent {
     pub id: String,

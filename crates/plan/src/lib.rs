@@ -37,6 +37,11 @@ mod steps;
 mod story_keys;
 mod words;
 
+#[cfg(not(feature = "testing"))]
+use ralph_core::json::NoSchema as JsonSchema;
+#[cfg(feature = "testing")]
+use schemars::JsonSchema;
+
 pub use add::{AddError, add};
 pub use advice::{AdviceSeverity, PlanAdvice, advice};
 pub use checks::{checks, hold_unchecked};

@@ -116,6 +116,12 @@ pub fn write_json(item: TokenStream) -> TokenStream {
     .expect("the parts of an item make an item")
 }
 
+/// Stands for `schemars::JsonSchema`, which is derived for tests alone.
+#[proc_macro_derive(NoSchema, attributes(schemars))]
+pub fn no_schema(_: TokenStream) -> TokenStream {
+    TokenStream::new()
+}
+
 /// How an enum is read once its tag is known: as the first of its groups that has the tag, or as one of its variants.
 fn by_tag(groups: &[(Ident, Group)]) -> String {
     let knows = groups.iter().map(|(_, group)| format!("<{group}>::knows(tag) || "));

@@ -10,8 +10,7 @@ use ralph_words::{left_in_words, phase_in_words, stop_in_words};
 use serde::Serialize;
 
 /// The state of a run at a glance.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunEntry {
     pub run: RunId,
@@ -44,8 +43,8 @@ pub struct RunEntry {
     pub exit_code: Option<u8>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema), schemars(rename = "Standing"))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, crate::JsonSchema)]
+#[schemars(rename = "Standing")]
 #[serde(rename_all = "kebab-case")]
 pub enum RunStanding {
     Running,

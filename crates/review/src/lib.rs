@@ -15,6 +15,11 @@ mod report;
 mod repository;
 mod run_cache;
 
+#[cfg(not(feature = "testing"))]
+use ralph_core::json::NoSchema as JsonSchema;
+#[cfg(feature = "testing")]
+use schemars::JsonSchema;
+
 pub use difference::{DifferenceError, DifferenceRequest, difference};
 pub use entry::{RunEntry, RunStanding};
 pub use local_time::date_time;

@@ -498,8 +498,7 @@ async fn only_looking(State(access): State<Arc<Authorizer>>, request: Request, n
 }
 
 /// The rights of a client.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Serialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct LoggedIn {
     /// Whether the client can only look.
@@ -507,8 +506,7 @@ struct LoggedIn {
 }
 
 /// A code for the page's address.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Serialize, crate::JsonSchema)]
 struct NewCode {
     /// To be sent as `Authorization: Code CODE` to `POST /login`, or after `/#code=` in the address of the page.
     code: String,

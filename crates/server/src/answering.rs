@@ -13,8 +13,7 @@ use super::{
 };
 
 /// The query of an answer.
-#[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Deserialize, crate::JsonSchema)]
 pub(super) struct AnswerQuery {
     /// The place at which the user answers.
     #[serde(default = "over_http")]

@@ -40,8 +40,7 @@ const LAST_LINE_BYTES: u64 = 4 * 1024;
 const PIECE_BYTES: u64 = 1 << 20;
 
 /// The part of an output that a client requests.
-#[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Deserialize, crate::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct OutputQuery {
     /// The offset to read from.

@@ -56,8 +56,7 @@ struct BatchServer {
 }
 
 /// A batch and its project.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, crate::JsonSchema)]
 struct BatchEntry {
     /// The name of the project's directory.
     project: String,
@@ -65,8 +64,7 @@ struct BatchEntry {
 }
 
 /// A batch to be started.
-#[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct StartBatch {
     /// The root of the project, as the list of runs has it.
@@ -80,8 +78,7 @@ struct StartBatch {
     settings: StartSettings,
 }
 
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Serialize, crate::JsonSchema)]
 struct StartedBatch {
     batch: String,
 }

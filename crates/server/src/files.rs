@@ -59,8 +59,7 @@ impl<S: Sync> FromRequestParts<S> for StoredRun {
     }
 }
 
-#[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Deserialize, crate::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct DiffQuery {
     /// Whether to list only the files, with line counts.
@@ -112,8 +111,7 @@ pub(super) async fn diff(
     Ok(response)
 }
 
-#[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Deserialize, crate::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReportQuery {
     /// For people, for a pull request, or for programs (the default).
@@ -121,10 +119,9 @@ pub(super) struct ReportQuery {
     format: ReportQueryFormat,
 }
 
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "lowercase")]
-#[cfg_attr(test, schemars(inline))]
+#[schemars(inline)]
 enum ReportQueryFormat {
     Text,
     Markdown,

@@ -36,6 +36,11 @@ mod terminal;
 #[cfg(test)]
 mod tests;
 
+#[cfg(not(test))]
+use ralph_core::json::NoSchema as JsonSchema;
+#[cfg(test)]
+use schemars::JsonSchema;
+
 use std::{io, net::TcpListener, ops::Deref, path::Path, sync::Arc, thread, time::Duration};
 
 use axum::{Router, middleware::from_fn_with_state};

@@ -29,8 +29,7 @@ use super::{
 const TRIES: usize = 8;
 
 /// The plan's file as it is now.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Serialize, crate::JsonSchema)]
 pub(super) struct PlanFile {
     /// Its path in the project.
     path: String,
@@ -38,8 +37,7 @@ pub(super) struct PlanFile {
 }
 
 /// A change of the plan's file. A task is named by its line and its text, as `GET /plan/file` has them.
-#[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Deserialize, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) enum PlanEdit {
     /// Adds an open task at the end of the plan, or of the section below a heading.

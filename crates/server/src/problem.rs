@@ -17,8 +17,8 @@ pub struct ApiProblem {
     detail: String,
 }
 
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Refusal"))]
+#[derive(Serialize, crate::JsonSchema)]
+#[schemars(rename = "Refusal")]
 pub(super) struct Body<'a> {
     #[serde(rename = "type")]
     kind: &'static str,

@@ -166,8 +166,8 @@ async fn command(
 }
 
 /// A message for the agent.
-#[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Prompt"))]
+#[derive(Debug, Deserialize, crate::JsonSchema)]
+#[schemars(rename = "Prompt")]
 #[serde(deny_unknown_fields)]
 struct PromptRequest {
     text: String,

@@ -39,8 +39,7 @@ routes! { Arc<Runs>;
 }
 
 /// The runs that a client asks for.
-#[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Deserialize, crate::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RunsQuery {
     /// The root of the project whose runs are listed, absolute.

@@ -64,8 +64,8 @@ pub(crate) struct ServedRun {
 }
 
 /// The effect of a command.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Done"))]
+#[derive(Debug, Serialize, crate::JsonSchema)]
+#[schemars(rename = "Done")]
 pub(super) struct CommandResult {
     text: String,
     /// The first record of the effect; `None` if nothing changed.
@@ -290,8 +290,7 @@ impl ServedRun {
 }
 
 /// The plan as it was last read.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Serialize, crate::JsonSchema)]
 pub(super) struct PlanStatus<'v> {
     /// Its file, relative to the project.
     path: &'v Path,

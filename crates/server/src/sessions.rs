@@ -44,8 +44,8 @@ struct Session {
 }
 
 /// A session in a list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Session"))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, crate::JsonSchema)]
+#[schemars(rename = "Session")]
 #[serde(rename_all = "camelCase")]
 pub(super) struct SessionEntry {
     number: u32,

@@ -73,8 +73,7 @@ pub(super) struct Starts {
 }
 
 /// The agents of a project.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, crate::JsonSchema)]
 pub struct AgentOffers {
     /// The adapters whose program is installed.
     pub adapters: Vec<AdapterOffer>,
@@ -85,8 +84,7 @@ pub struct AgentOffers {
 }
 
 /// An installed agent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AdapterOffer {
     pub id: String,
@@ -96,8 +94,7 @@ pub struct AdapterOffer {
 }
 
 /// A plan of a project.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, crate::JsonSchema)]
 struct PlanOffer {
     /// Its path in the project.
     path: String,
@@ -108,8 +105,7 @@ struct PlanOffer {
 }
 
 /// A limit that a run can be started with.
-#[derive(Debug, Clone, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Serialize, crate::JsonSchema)]
 struct LimitOffer {
     /// Its name among the settings of a start.
     setting: &'static str,
@@ -118,16 +114,14 @@ struct LimitOffer {
     unit: LimitUnit,
 }
 
-#[derive(Debug, Clone, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Serialize, crate::JsonSchema)]
 struct StartOffers {
     plans: Vec<PlanOffer>,
     limits: Vec<LimitOffer>,
     agents: AgentOffers,
 }
 
-#[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Deserialize, crate::JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct StartQuery {
     /// The root of the project, as the list of runs has it.
@@ -135,8 +129,7 @@ struct StartQuery {
 }
 
 /// A run to be started.
-#[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct StartRun {
     /// The root of the project, as the list of runs has it.
@@ -155,8 +148,7 @@ struct StartRun {
 }
 
 /// Settings of a run, which override those of its project. Each becomes an option of the command line.
-#[derive(Debug, Default, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Default, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct StartSettings {
     #[serde(default)]
@@ -171,8 +163,7 @@ pub(super) struct StartSettings {
     limits: BTreeMap<String, String>,
 }
 
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Serialize, crate::JsonSchema)]
 struct StartedRun {
     run: String,
 }

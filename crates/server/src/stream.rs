@@ -38,8 +38,7 @@ use super::{
 };
 
 /// The query of a stream.
-#[derive(Debug, Default, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Default, Deserialize, crate::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct StreamQuery {
     /// The first record; by default, the next one.
@@ -199,8 +198,7 @@ async fn resize(handle: &LoopHandle, size: Option<Size>) {
 }
 
 /// The screen that a request comes from.
-#[derive(Debug, Default, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Default, Deserialize, crate::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct ScreenQuery {
     /// The number that its stream begins with.
@@ -226,8 +224,8 @@ pub(crate) async fn input(
 }
 
 /// The size of a pane that shows the agent's terminal.
-#[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Pane"))]
+#[derive(Debug, Deserialize, crate::JsonSchema)]
+#[schemars(rename = "Pane")]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PaneSize {
     cols: u16,

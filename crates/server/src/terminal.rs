@@ -39,8 +39,7 @@ use super::{
 const BATCH_BYTES: usize = 256 * 1024;
 
 /// The part of a terminal that a client requests.
-#[derive(Debug, Default, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Default, Deserialize, crate::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TerminalQuery {
     /// The iteration; by default the latest.

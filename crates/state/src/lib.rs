@@ -5,3 +5,8 @@
 pub mod control;
 pub mod http_client;
 pub mod store;
+
+#[cfg(not(feature = "testing"))]
+use ralph_core::json::NoSchema as JsonSchema;
+#[cfg(feature = "testing")]
+use schemars::JsonSchema;

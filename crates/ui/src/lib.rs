@@ -8,3 +8,8 @@
 pub mod board;
 pub mod report;
 pub mod tui;
+
+#[cfg(not(feature = "testing"))]
+use ralph_core::json::NoSchema as JsonSchema;
+#[cfg(feature = "testing")]
+use schemars::JsonSchema;

@@ -37,6 +37,11 @@ mod tone;
 pub mod tools;
 mod tree;
 
+#[cfg(not(feature = "testing"))]
+use ralph_core::json::NoSchema as JsonSchema;
+#[cfg(feature = "testing")]
+use schemars::JsonSchema;
+
 pub use background::background_in_prompt;
 pub use background::{
     background_in_words, background_progress_in_words, background_refusal_in_words, background_state_in_words,

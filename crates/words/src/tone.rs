@@ -3,8 +3,7 @@
 use serde::Serialize;
 
 /// The tone of a line, shown by a user interface as a colour and a sign.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, crate::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tone {
     Start,

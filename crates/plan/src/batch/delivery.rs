@@ -27,8 +27,7 @@ pub struct Delivery {
 }
 
 /// The pull request of a plan.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 pub struct PullRequest {
     pub number: u64,
     pub url: String,
@@ -42,8 +41,7 @@ pub struct DeliveredWork {
 }
 
 /// A failed check of a pull request.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 pub struct FailedCheck {
     pub name: String,
     /// The end of its log.
@@ -51,8 +49,7 @@ pub struct FailedCheck {
 }
 
 /// A review thread of a pull request that waits for a change.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 pub struct ReviewThread {
     /// The forge's id.
     pub id: String,

@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{EngineEnd, FailedCheck, PullRequest, ReviewThread, TestTrouble};
 
 /// The end of a plan's job.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum JobEnd {
     /// The run has ended and recorded the reason.
@@ -59,8 +58,7 @@ impl JobEnd {
 }
 
 /// The obstacle to merging a finished branch into the target.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum MergeTrouble {
     /// The branch and the target changed the same places.
@@ -83,8 +81,7 @@ pub enum MergeTrouble {
 }
 
 /// The reason why a plan is left as it is. None of its work is deleted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum KeptReason {
     /// Its run ended without completing the plan.
@@ -136,8 +133,7 @@ impl KeptReason {
 }
 
 /// The initiator of a stop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StoppedBy {
     User,
@@ -149,8 +145,7 @@ pub enum StoppedBy {
 }
 
 /// The end of a batch. A batch that is not merged completely can be resumed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum BatchEnd {
     /// Every plan is merged.

@@ -33,8 +33,7 @@ pub enum JobNews {
 }
 
 /// The end of a job at its engine, if the engine knows more than the run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum EngineEnd {
     /// The engine did not accept the job.

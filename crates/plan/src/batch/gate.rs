@@ -11,8 +11,7 @@ use serde::{Deserialize, Serialize};
 const CHANGES: usize = 100;
 
 /// A side of a merge.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Side {
     Target,
@@ -124,8 +123,7 @@ pub struct MergeProof {
 }
 
 /// The reason why the tests of a merged tree do not count, although its goals pass.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum TestTrouble {
     /// A goal runs fewer tests than on a side, or skips more.

@@ -19,8 +19,7 @@ pub struct BatchLimits {
 }
 
 /// A shared limit that ends the runs of a batch. The third one, on calls per hour, is only waited for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BatchLimit {
     MaxCost,
@@ -45,8 +44,7 @@ pub struct RecentCalls {
 }
 
 /// The reason why no run starts, and the end of the hold.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StartHold {
     /// Milliseconds since the Unix epoch.
@@ -54,8 +52,7 @@ pub struct StartHold {
     pub why: HoldReason,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum HoldReason {
     /// The account's rate limit is exhausted for this adapter and all its fallbacks.

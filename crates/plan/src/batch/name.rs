@@ -14,8 +14,7 @@ const NAME_CHARACTERS: usize = 40;
 pub(super) const TARGET: &str = "target";
 
 /// The id of a batch, which begins with its start time.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(transparent)]
 pub struct BatchId(pub String);
 
@@ -38,8 +37,7 @@ impl fmt::Display for BatchId {
 }
 
 /// The name of a plan within its batch: lower-case letters of any script, digits and single dashes.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(transparent)]
 pub struct PlanName(pub String);
 

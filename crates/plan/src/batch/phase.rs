@@ -16,8 +16,7 @@ pub enum WorkTree {
 }
 
 /// The phase of a plan.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, crate::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum PlanPhase {
     /// Waits for a free slot, or for plans that it depends on.

@@ -14,8 +14,7 @@ pub const OUTPUT_END: &str = "ralph-end";
 pub const OUTPUT_OVER: &str = "ralph-over";
 
 /// A background task.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BackgroundEntry {
     pub number: u32,
@@ -54,8 +53,7 @@ impl BackgroundEntry {
 }
 
 /// The request to start a background task.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StartBackground {
     /// The shell command to run in the project's directory.
@@ -63,8 +61,7 @@ pub struct StartBackground {
 }
 
 /// The answer after a background task was started.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 pub struct StartedBackground {
     pub number: u32,
     /// A sentence that says what was done.

@@ -47,9 +47,8 @@ pub enum ControlRequest {
 }
 
 /// An action that a user takes outside of the run, and that an agent must not take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "testing", schemars(rename = "Personal"))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
+#[schemars(rename = "Personal")]
 #[serde(rename_all = "kebab-case")]
 pub enum UserOnlyAction {
     /// Trusts the project's own files.
@@ -124,9 +123,8 @@ pub enum ControlReply {
 }
 
 /// A run: what its process knows, what its view answers, and the view itself.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "testing", schemars(rename = "Status"))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, crate::JsonSchema)]
+#[schemars(rename = "Status")]
 #[serde(rename_all = "camelCase")]
 pub struct RunStatus {
     pub run: RunId,
@@ -158,8 +156,7 @@ pub struct RunStatus {
 }
 
 /// A limit, with what was used of it at the time of the last record.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LimitUse {
     pub limit: LimitKind,
@@ -182,8 +179,7 @@ pub struct LimitUse {
 }
 
 /// A higher limit.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, crate::JsonSchema)]
 pub struct ProposedLimit {
     /// Such as `100 iterations`.
     pub words: String,
@@ -194,8 +190,7 @@ pub struct ProposedLimit {
 }
 
 /// An agent that does nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Quiet {
     pub since_ms: u64,

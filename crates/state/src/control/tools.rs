@@ -7,9 +7,8 @@ use serde::{Deserialize, Serialize};
 pub const TEXT_CAP_BYTES: usize = 2_000;
 
 /// A call of a tool by an agent of `run`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "testing", schemars(rename = "Called"))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
+#[schemars(rename = "Called")]
 #[serde(deny_unknown_fields)]
 pub struct ToolRequest {
     /// The run that gave the agent the tool. Another run refuses the call, since its tasks are not this agent's.
@@ -18,8 +17,7 @@ pub struct ToolRequest {
 }
 
 /// A tool with its arguments.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 #[serde(tag = "tool", rename_all = "snake_case", deny_unknown_fields)]
 pub enum ToolCall {
     /// Returns the current tasks.
@@ -151,8 +149,7 @@ pub enum ToolCall {
 }
 
 /// The answer to the agent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
 pub struct ToolAnswer {
     pub text: String,
     /// Whether the call was refused; the text says why.

@@ -20,8 +20,7 @@ pub use preview::{PlanPreview, PreviewedTask};
 pub use row::{BoardRow, TaskProgress};
 
 /// The state of a batch for display.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Board {
     pub batch: BatchId,
@@ -59,8 +58,7 @@ pub struct Board {
 }
 
 /// Number of plans by state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, crate::JsonSchema)]
 pub struct PlanCounts {
     pub merged: usize,
     pub running: usize,
@@ -72,8 +70,7 @@ pub struct PlanCounts {
 }
 
 /// A waiting request of the agent of a plan.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanAsk {
     pub plan: PlanName,

@@ -14,8 +14,7 @@ use serde::Serialize;
 use super::{PlanPreview, PlanRuns};
 
 /// The state of a plan for display: its place in the batch, and the activity of its run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BoardRow {
     pub plan: PlanName,
@@ -64,8 +63,7 @@ pub struct BoardRow {
 }
 
 /// The progress of a plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, crate::JsonSchema)]
 pub struct TaskProgress {
     pub done: usize,
     pub all: usize,

@@ -25,8 +25,7 @@ const ENOUGH: usize = 4;
 const MANY_LINES: f64 = 100.0;
 
 /// What a line is about, in the order of the lines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, crate::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FirstSubject {
     Verdict,
@@ -59,8 +58,7 @@ impl FirstSubject {
 }
 
 /// A line of what to read first.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, crate::JsonSchema)]
 pub struct FirstLine {
     pub subject: FirstSubject,
     pub text: String,
@@ -77,8 +75,7 @@ impl FirstLine {
 }
 
 /// The files that a run changed, as git has them.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, crate::JsonSchema)]
 pub struct ChangedFiles {
     /// The files that differ from the first checkpoint, without the plan.
     pub files: Vec<ChangedFile>,
@@ -86,8 +83,7 @@ pub struct ChangedFiles {
     pub idle: Vec<u32>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, crate::JsonSchema)]
 pub struct ChangedFile {
     pub path: String,
     pub change: GuardedChangeKind,
@@ -99,16 +95,14 @@ pub struct ChangedFile {
 }
 
 /// The lines that an iteration removed from a file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, crate::JsonSchema)]
 pub struct RemovedLines {
     pub iteration: u32,
     pub lines: u64,
 }
 
 /// What a changed file is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, crate::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileRole {
     Work,

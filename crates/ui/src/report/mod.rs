@@ -31,8 +31,7 @@ pub use style::OutputStyle;
 pub use text::{write_first, write_text};
 
 /// A report of a whole run: its view, and what the report concludes from it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunReport {
     /// Whether a ralph works on the run, as determined when the report was made.
@@ -70,8 +69,7 @@ pub struct RunReport {
 }
 
 /// Why a run is over.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EndReport {
     pub reason: StopReason,
@@ -80,8 +78,7 @@ pub struct EndReport {
 }
 
 /// A commit in one line.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CommitLine {
     pub id: String,
