@@ -24,11 +24,7 @@ pub(crate) enum HostError {
     #[error("signals cannot be received")]
     Signals(#[source] io::Error),
     #[error("{path}: no screen can reach the loop", path = path.display())]
-    Unreachable {
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
+    Unreachable { path: PathBuf, source: io::Error },
     #[error("the process that started the loop has ended")]
     Abandoned(#[source] io::Error),
 }

@@ -106,12 +106,10 @@ pub enum UserCommand {
 pub enum Answer {
     Allow {
         /// The rules to add; `None` allows the request once.
-        #[serde(default)]
         remember: Option<Remember>,
     },
     Deny {
         /// A message to the agent.
-        #[serde(default)]
         message: Option<String>,
     },
     /// For each question the chosen option, by number or label, or a free text.

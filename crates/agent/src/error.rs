@@ -31,11 +31,7 @@ pub enum AgentError {
     #[error("adapter `{id}` needs the model as `provider/name`, got `{model}`")]
     ProviderMissing { id: String, model: String },
     #[error("adapter `{id}`")]
-    Server {
-        id: String,
-        #[source]
-        source: Box<ServerError>,
-    },
+    Server { id: String, source: Box<ServerError> },
 }
 
 impl AgentError {

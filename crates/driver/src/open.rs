@@ -48,17 +48,9 @@ pub enum OpenError {
     Rules(#[from] RulesError),
     /// Helpers of a ralph that was killed may still work in the project.
     #[error("{path}: cannot be locked", path = path.display())]
-    Helpers {
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
+    Helpers { path: PathBuf, source: io::Error },
     #[error("{path}: cannot be written", path = path.display())]
-    State {
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
+    State { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Store(#[from] GitError),
     /// A new run would drop a message of the user.

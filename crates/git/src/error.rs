@@ -39,11 +39,7 @@ pub enum NoRepository {
 #[derive(Debug, Error)]
 pub enum GitError {
     #[error("`{command}` cannot be run")]
-    Start {
-        command: String,
-        #[source]
-        source: io::Error,
-    },
+    Start { command: String, source: io::Error },
     /// `said` is the error in what git printed.
     #[error("`{command}`: {said}")]
     Refused { command: String, said: String },
@@ -61,18 +57,10 @@ pub enum GitError {
     #[error("`{command}`: unexpected output: {output}")]
     Output { command: String, output: String },
     #[error("{path}", path = path.display())]
-    File {
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
+    File { path: PathBuf, source: io::Error },
     /// The repository of checkpoints in ralph's state.
     #[error("checkpoints cannot be kept in {path}", path = path.display())]
-    Store {
-        path: PathBuf,
-        #[source]
-        source: Box<GitError>,
-    },
+    Store { path: PathBuf, source: Box<GitError> },
     #[error("{path} is gone", path = path.display())]
     Gone { path: PathBuf },
     #[error("{path} was replaced by another repository", path = path.display())]

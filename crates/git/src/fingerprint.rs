@@ -62,11 +62,7 @@ pub enum FingerprintError {
     #[error("there are more than {MOST_FILES} files")]
     TooMany,
     #[error("{path}", path = path.display())]
-    Unreadable {
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
+    Unreadable { path: PathBuf, source: io::Error },
 }
 
 /// The fingerprints of the files at each look.

@@ -21,17 +21,9 @@ pub enum PruneError {
     #[error("old runs are not deleted")]
     NoRepository(#[source] NoRepository),
     #[error("the checkpoints of the old run {run} are not deleted")]
-    Checkpoints {
-        run: RunId,
-        #[source]
-        source: GitError,
-    },
+    Checkpoints { run: RunId, source: GitError },
     #[error("the old run {run} is not deleted")]
-    Files {
-        run: RunId,
-        #[source]
-        source: io::Error,
-    },
+    Files { run: RunId, source: io::Error },
 }
 
 /// The limits for runs that are kept; `None` means no such limit.

@@ -47,7 +47,6 @@ pub(crate) struct OutputQuery {
     #[serde(default)]
     from: u64,
     /// The number of bytes of the end to read, instead of `from`.
-    #[serde(default)]
     last: Option<u64>,
 }
 

@@ -72,7 +72,6 @@ struct StartBatch {
     /// The plans, as paths in the project.
     plans: Vec<String>,
     /// How many run at a time.
-    #[serde(default)]
     jobs: Option<u32>,
     #[serde(default)]
     settings: StartSettings,

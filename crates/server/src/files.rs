@@ -66,7 +66,6 @@ pub(super) struct DiffQuery {
     #[serde(default)]
     stat: bool,
     /// Includes the changes of all iterations from this one on.
-    #[serde(default)]
     since: Option<u32>,
 }
 

@@ -43,7 +43,6 @@ pub(super) enum PlanEdit {
     /// Adds an open task at the end of the plan, or of the section below a heading.
     Add {
         task: String,
-        #[serde(default)]
         section: Option<String>,
     },
     Tick {

@@ -43,7 +43,6 @@ routes! { Arc<Runs>;
 #[serde(deny_unknown_fields)]
 pub(super) struct RunsQuery {
     /// The root of the project whose runs are listed, absolute.
-    #[serde(default)]
     pub(super) project: Option<PathBuf>,
 }
 

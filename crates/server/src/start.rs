@@ -135,13 +135,10 @@ struct StartRun {
     /// The root of the project, as the list of runs has it.
     project: PathBuf,
     /// The plan, as a path in the project; without it, the one that `ralph` finds.
-    #[serde(default)]
     plan: Option<String>,
     /// One task in words, which runs alone, in place of a plan.
-    #[serde(default)]
     task: Option<String>,
     /// The last run of the project, to continue it instead of starting one, as `ralph continue` does.
-    #[serde(default)]
     continues: Option<RunId>,
     #[serde(default)]
     settings: StartSettings,
@@ -151,12 +148,9 @@ struct StartRun {
 #[derive(Debug, Default, Deserialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct StartSettings {
-    #[serde(default)]
     adapter: Option<String>,
-    #[serde(default)]
     model: Option<String>,
     /// A command that has to pass, as `NAME=COMMAND`; in addition to the configured goals.
-    #[serde(default)]
     goal: Option<String>,
     /// Limits by the names that the answer of `GET /start` has, with values as options take them: `20`, `2h`.
     #[serde(default)]

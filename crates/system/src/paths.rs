@@ -36,11 +36,7 @@ pub enum PathsError {
     #[error("no state directory: neither XDG_STATE_HOME nor HOME is set")]
     NoHome,
     #[error("{path}: cannot be created", path = path.display())]
-    Create {
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
+    Create { path: PathBuf, source: io::Error },
     /// Other users can write there, and could change what ralph reads.
     #[error("{path}: the project's state is {why}", path = path.display())]
     NotPrivate { path: PathBuf, why: &'static str },

@@ -34,11 +34,7 @@ const GIT: &str = ".git";
 #[derive(Debug, Error)]
 pub enum TreeCopyError {
     #[error("{path}: cannot be copied", path = path.display())]
-    File {
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
+    File { path: PathBuf, source: io::Error },
     #[error("the project has more than {FILES} files or {} GiB, which are not copied", BYTES >> 30)]
     TooLarge,
     #[error("{path}: too many directories below each other", path = path.display())]

@@ -8,22 +8,11 @@ use super::server_url::ServerUrl;
 #[derive(Debug, Error)]
 pub enum ServerError {
     #[error("the HTTP client could not be set up")]
-    Client {
-        #[source]
-        source: reqwest::Error,
-    },
+    Client { source: reqwest::Error },
     #[error("{url}: no server can be reached")]
-    Unreachable {
-        url: ServerUrl,
-        #[source]
-        source: reqwest::Error,
-    },
+    Unreachable { url: ServerUrl, source: reqwest::Error },
     #[error("{url}: no answer in time")]
-    TimedOut {
-        url: ServerUrl,
-        #[source]
-        source: reqwest::Error,
-    },
+    TimedOut { url: ServerUrl, source: reqwest::Error },
     #[error("{url}: the server {}", refused(*.password_given))]
     Unauthorized { url: ServerUrl, password_given: bool },
     #[error("{url}: this is not an opencode server, or not a healthy one")]

@@ -87,7 +87,6 @@ pub enum CatalogError<E: StdError + 'static> {
     Broken {
         what: &'static str,
         id: String,
-        #[source]
         source: Box<E>,
         hints: Vec<String>,
     },
@@ -115,11 +114,7 @@ impl<E: StdError> CatalogError<E> {
 #[derive(Debug, Clone, Error)]
 pub enum LayerError {
     #[error("{path} cannot be read", path = path.display())]
-    Read {
-        path: PathBuf,
-        #[source]
-        source: Arc<ReadError>,
-    },
+    Read { path: PathBuf, source: Arc<ReadError> },
     #[error("{}", in_one_line(.0))]
     Written(Arc<Mistakes>),
     #[error("{at}: `id` is `{id}`, but the name of the file makes it `{expected}`")]

@@ -12,11 +12,7 @@ use super::origin::SettingOrigin;
 #[derive(Debug, Error)]
 pub enum Mistake {
     #[error("{}: cannot be read", path.display())]
-    Unreadable {
-        path: PathBuf,
-        #[source]
-        source: ReadError,
-    },
+    Unreadable { path: PathBuf, source: ReadError },
     #[error("{}: {position}: not UTF-8", path.display())]
     NotUtf8 { path: PathBuf, position: Position },
     /// `why` is the short message of the parser.

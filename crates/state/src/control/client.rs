@@ -39,11 +39,7 @@ pub enum ControlError {
     #[error("ralph is not running in this project")]
     NotRunning,
     #[error("{path}: no answer from the running ralph", path = path.display())]
-    NoAnswer {
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
+    NoAnswer { path: PathBuf, source: io::Error },
     #[error("{path}: unexpected answer from the running ralph: {what}", path = path.display())]
     Garbled { path: PathBuf, what: String },
     /// The loop answers, but with another status than expected.

@@ -79,7 +79,6 @@ pub struct Hello {
     /// The first record that is sent. Earlier ones are in the journal.
     pub first: u64,
     /// The number that identifies the screen in its requests; `None` for a stream that is not a screen.
-    #[serde(default)]
     pub screen: Option<u64>,
     #[serde(default)]
     pub show: Show,
@@ -132,11 +131,7 @@ pub enum FrameError {
     #[error("a frame of {bytes} bytes is not one of ralph's")]
     TooLong { bytes: usize },
     #[error("a frame of kind {kind} cannot be read")]
-    Garbled {
-        kind: u8,
-        #[source]
-        source: serde_json::Error,
-    },
+    Garbled { kind: u8, source: serde_json::Error },
     #[error("a frame of kind {kind} has {bytes} bytes")]
     Length { kind: u8, bytes: usize },
 }

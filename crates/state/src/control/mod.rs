@@ -142,7 +142,6 @@ pub struct RunStatus {
     pub task: Option<String>,
     pub totals: Totals,
     /// Set while the agent has neither written nor computed for half of the idle limit or longer.
-    #[serde(default)]
     pub quiet: Option<Quiet>,
     /// The address at which the run is served over TCP.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -25,25 +25,21 @@ pub enum ToolCall {
     /// Runs the goals now.
     GoalsCheck {
         /// The ticket of a check that was begun before.
-        #[serde(default)]
         ticket: Option<u32>,
     },
     /// Claims that all work is done.
     ClaimDone {
         /// The ticket of a check of the goals that was begun before.
-        #[serde(default)]
         ticket: Option<u32>,
     },
     /// Reports that the agent cannot continue the task.
     Blocked { reason: String },
     /// Asks the user a question, or fetches the answer.
     Question {
-        #[serde(default)]
         question: Option<String>,
         #[serde(default)]
         choices: Vec<String>,
         /// The ticket of a question that was asked before.
-        #[serde(default)]
         ticket: Option<u32>,
     },
     /// Reports that tests were changed on purpose.
@@ -57,15 +53,11 @@ pub enum ToolCall {
     /// Starts a command that goes on when the turn ends.
     BackgroundStart { command: String },
     /// Returns the state of all background tasks, or of one.
-    BackgroundStatus {
-        #[serde(default)]
-        number: Option<u32>,
-    },
+    BackgroundStatus { number: Option<u32> },
     /// Reads the output of a background task.
     BackgroundOutput {
         number: u32,
         /// The offset to read from; without it, the end of the output is read.
-        #[serde(default)]
         from: Option<u64>,
     },
     /// Ends a background task that an agent has started.
@@ -76,49 +68,33 @@ pub enum ToolCall {
         /// The line, from 1.
         line: u32,
         /// The column in characters, from 1.
-        #[serde(default)]
         column: Option<u32>,
         /// A word on the line, in place of a column.
-        #[serde(default)]
         symbol: Option<String>,
     },
     /// Finds the references to the symbol at a position.
     LspReferences {
         file: String,
         line: u32,
-        #[serde(default)]
         column: Option<u32>,
-        #[serde(default)]
         symbol: Option<String>,
     },
     /// Returns what the language server knows about the symbol at a position.
     LspHover {
         file: String,
         line: u32,
-        #[serde(default)]
         column: Option<u32>,
-        #[serde(default)]
         symbol: Option<String>,
     },
     /// Lists the symbols of a file, or the symbols of the project with a given name.
-    LspSymbols {
-        #[serde(default)]
-        file: Option<String>,
-        #[serde(default)]
-        name: Option<String>,
-    },
+    LspSymbols { file: Option<String>, name: Option<String> },
     /// Returns the diagnostics of a file, or of all files that are known.
-    LspDiagnostics {
-        #[serde(default)]
-        file: Option<String>,
-    },
+    LspDiagnostics { file: Option<String> },
     /// Computes the edits that rename the symbol at a position.
     LspRename {
         file: String,
         line: u32,
-        #[serde(default)]
         column: Option<u32>,
-        #[serde(default)]
         symbol: Option<String>,
         new_name: String,
         /// Whether to make the edits as well.
@@ -128,19 +104,15 @@ pub enum ToolCall {
     /// Finds code that matches a syntax pattern.
     AstSearch {
         pattern: String,
-        #[serde(default)]
         language: Option<String>,
         /// A file or a directory.
-        #[serde(default)]
         path: Option<String>,
     },
     /// Computes the edits that replace each match of a syntax pattern.
     AstReplace {
         pattern: String,
         rewrite: String,
-        #[serde(default)]
         language: Option<String>,
-        #[serde(default)]
         path: Option<String>,
         /// Whether to make the edits as well.
         #[serde(default)]

@@ -34,11 +34,7 @@ pub enum LockError {
     #[error("another ralph is already running in this project{}", describe(.holder.as_ref()))]
     Held { holder: Option<Holder> },
     #[error("{path}: cannot be locked", path = path.display())]
-    Unusable {
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
+    Unusable { path: PathBuf, source: io::Error },
 }
 
 /// The holder of the lock, as written by itself.

@@ -24,11 +24,7 @@ const PATH_CAP_BYTES: u64 = 4096;
 #[derive(Debug, Error)]
 pub enum PortsError {
     #[error("{path}: ports cannot be reserved", path = path.display())]
-    File {
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
+    File { path: PathBuf, source: io::Error },
     #[error(
         "{wanted} ports are wanted and {free} are free in {}-{}: {reserved} are reserved for other work trees, {in_use} \
          are in use",

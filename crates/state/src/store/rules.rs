@@ -20,23 +20,11 @@ const CAP_BYTES: u64 = 1 << 20;
 #[derive(Debug, Error)]
 pub enum RulesError {
     #[error("{path}: cannot be read", path = path.display())]
-    Read {
-        path: PathBuf,
-        #[source]
-        source: ReadError,
-    },
+    Read { path: PathBuf, source: ReadError },
     #[error("{path}: not a list of rules that answers have added", path = path.display())]
-    Garbled {
-        path: PathBuf,
-        #[source]
-        source: serde_json::Error,
-    },
+    Garbled { path: PathBuf, source: serde_json::Error },
     #[error("{path}: cannot be written", path = path.display())]
-    Write {
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
+    Write { path: PathBuf, source: io::Error },
 }
 
 /// The content of the file.

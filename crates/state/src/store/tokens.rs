@@ -19,25 +19,13 @@ const CAP_BYTES: u64 = 2 << 10;
 #[derive(Debug, Error)]
 pub enum TokensError {
     #[error("{path}: cannot be read", path = path.display())]
-    Read {
-        path: PathBuf,
-        #[source]
-        source: ReadError,
-    },
+    Read { path: PathBuf, source: ReadError },
     #[error("{path}: readable by others (mode {mode:03o}), so its tokens are no longer secret", path = path.display())]
     Open { path: PathBuf, mode: u32 },
     #[error("{path}: not what ralph has written", path = path.display())]
-    Garbled {
-        path: PathBuf,
-        #[source]
-        source: serde_json::Error,
-    },
+    Garbled { path: PathBuf, source: serde_json::Error },
     #[error("{path}: cannot be written", path = path.display())]
-    Write {
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
+    Write { path: PathBuf, source: io::Error },
 }
 
 /// A secret of 256 bits. Its `Debug` output does not contain it.

@@ -20,25 +20,13 @@ const CAP_BYTES: u64 = 8 << 20;
 #[derive(Debug, Error)]
 pub enum TrustError {
     #[error("{path}: cannot be read", path = path.display())]
-    Read {
-        path: PathBuf,
-        #[source]
-        source: ReadError,
-    },
+    Read { path: PathBuf, source: ReadError },
     #[error("{path}: not what `ralph trust` has written", path = path.display())]
-    Garbled {
-        path: PathBuf,
-        #[source]
-        source: serde_json::Error,
-    },
+    Garbled { path: PathBuf, source: serde_json::Error },
     #[error("the project's own files are too large to be trusted: more than {} MiB", CAP_BYTES >> 20)]
     TooLarge,
     #[error("{path}: cannot be written", path = path.display())]
-    Write {
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
+    Write { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Paths(#[from] PathsError),
 }

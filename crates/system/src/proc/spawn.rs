@@ -46,41 +46,24 @@ const OUTER_TERMINAL_VARS: [&str; 7] = [
 #[derive(Debug, Error)]
 pub enum SpawnError {
     #[error("{}: no such program", path.display())]
-    Program {
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
+    Program { path: PathBuf, source: io::Error },
     #[error("{}: no such directory to work in", path.display())]
     WorkingDirectory { path: PathBuf },
     #[error("{}: not readable as standard input", path.display())]
-    Stdin {
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
+    Stdin { path: PathBuf, source: io::Error },
     #[error("{}: not usable for the files of a child", path.display())]
-    Scratch {
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
+    Scratch { path: PathBuf, source: io::Error },
     #[error("cannot allocate a terminal")]
     Terminal {
-        #[source]
         source: Box<dyn error::Error + Send + Sync>,
     },
     #[error("{}: not startable as guard", path.display())]
     Guard {
         path: PathBuf,
-        #[source]
         source: Box<dyn error::Error + Send + Sync>,
     },
     #[error("cannot start a thread")]
-    Thread {
-        #[source]
-        source: io::Error,
-    },
+    Thread { source: io::Error },
 }
 
 /// The restrictions on a child tree.

@@ -14,7 +14,6 @@ pub(super) struct ModelFacts {
     /// Most tokens of a conversation.
     pub(super) window: u64,
     /// Most tokens of an answer; `None` if unknown.
-    #[serde(default)]
     pub(super) answer: Option<u32>,
     /// Whether it takes images.
     #[serde(default)]

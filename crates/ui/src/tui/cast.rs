@@ -15,7 +15,6 @@ pub(super) struct CastHeader {
     width: u16,
     height: u16,
     /// Whether the recorded text was made from signals. Absent in older recordings.
-    #[serde(default)]
     transcript: Option<bool>,
 }
 

@@ -9,25 +9,13 @@ use super::format::{LINE_CAP_BYTES, VERSION};
 #[derive(Debug, Error)]
 pub enum JournalError {
     #[error("{path}: cannot be opened", path = path.display())]
-    Open {
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
+    Open { path: PathBuf, source: io::Error },
     #[error("{path}: cannot be written", path = path.display())]
-    Write {
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
+    Write { path: PathBuf, source: io::Error },
     #[error("{path}: was deleted or changed by another process while the run wrote to it", path = path.display())]
     ChangedExternally { path: PathBuf },
     #[error("{path}: cannot be read", path = path.display())]
-    Read {
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
+    Read { path: PathBuf, source: io::Error },
     #[error("{path}: written by ralph {ralph} in journal version {found}, this ralph reads version {VERSION}", path = path.display())]
     Version { path: PathBuf, found: u64, ralph: String },
     #[error("{path}: not a journal of ralph", path = path.display())]
@@ -36,7 +24,6 @@ pub enum JournalError {
     Broken {
         path: PathBuf,
         line: u64,
-        #[source]
         source: serde_json::Error,
     },
     #[error("{path}: line {line} is longer than {} MiB, the limit of a record", LINE_CAP_BYTES >> 20, path = path.display())]
