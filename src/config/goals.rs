@@ -4,8 +4,11 @@ use std::path::{Component, Path, PathBuf};
 
 use ralph_core::event::Goal;
 use ralph_policy::{
-    settings,
-    settings::{Duration, Grammar, Maybe, Mistake, Node, SingleLine, Switch, accept, group_schema, read_item},
+    grammars, settings,
+    settings::{
+        Duration, Grammar, Maybe, Mistake, Node, Prose, SingleLine, Switch, accept, group_schema, json_if, on_one_line,
+        read_item,
+    },
 };
 use serde_json::{Value, json};
 
@@ -109,8 +112,7 @@ impl Grammar for Goals {
     }
 
     fn from_variable(word: &str) -> Value {
-        let goals = serde_json::from_str(word).ok().filter(Value::is_array);
-        goals.unwrap_or_else(|| Value::from(word))
+        json_if(word, Value::is_array)
     }
 
     /// Turns `NAME=COMMAND` into a goal. Any other text is kept as it is, to be refused later.
@@ -135,108 +137,19 @@ fn repeated(earlier: &[Node], goal: &Node, key: &str) -> Option<Mistake> {
     })
 }
 
-pub struct GoalName;
-
-impl Grammar for GoalName {
-    type Value = String;
-
-    fn read(node: &Node, key: &str) -> Result<String, Vec<Mistake>> {
-        accept::<Self>(node, key, text_on_one_line(node))
-    }
-
-    fn expected() -> String {
-        r#"a text on one line, such as "tests""#.to_owned()
-    }
-
-    fn schema() -> Value {
-        json!({ "type": "string", "minLength": 1 })
-    }
-}
-
-pub struct GoalCommand;
-
-impl Grammar for GoalCommand {
-    type Value = String;
-
-    fn read(node: &Node, key: &str) -> Result<String, Vec<Mistake>> {
-        let command = node.text().filter(|text| !text.trim().is_empty());
-        let command = command.filter(|text| !text.contains('\0'));
-        accept::<Self>(node, key, command.map(str::to_owned))
-    }
-
-    fn expected() -> String {
-        r#"a command of the shell, such as "cargo test""#.to_owned()
-    }
-
-    fn schema() -> Value {
-        GoalName::schema()
-    }
-}
-
-/// A directory inside the project.
-pub struct Workspace;
-
-impl Grammar for Workspace {
-    type Value = String;
-
-    fn read(node: &Node, key: &str) -> Result<String, Vec<Mistake>> {
-        let path = node.text().filter(|text| is_within(text));
-        accept::<Self>(node, key, path.map(str::to_owned))
-    }
-
-    fn expected() -> String {
-        r#"a directory of the project, such as "services/api""#.to_owned()
-    }
-
-    fn schema() -> Value {
-        GoalName::schema()
-    }
-}
-
-/// A file inside the project, as a relative path without `..`.
-pub struct ReportFile;
-
-impl Grammar for ReportFile {
-    type Value = String;
-
-    fn read(node: &Node, key: &str) -> Result<String, Vec<Mistake>> {
-        let path = node.text().filter(|text| is_within(text));
-        accept::<Self>(node, key, path.map(str::to_owned))
-    }
-
-    fn expected() -> String {
-        r#"a file of the project, such as "target/junit.xml""#.to_owned()
-    }
-
-    fn schema() -> Value {
-        GoalName::schema()
-    }
-}
-
-/// A directory anywhere. `~` and variables are expanded as in the paths of the sandbox.
-pub struct SealedDirectory;
-
-impl Grammar for SealedDirectory {
-    type Value = String;
-
-    fn read(node: &Node, key: &str) -> Result<String, Vec<Mistake>> {
-        accept::<Self>(node, key, text_on_one_line(node))
-    }
-
-    fn expected() -> String {
-        r#"a directory outside of the project, such as "~/held-out/api""#.to_owned()
-    }
-
-    fn schema() -> Value {
-        GoalName::schema()
-    }
-}
-
-/// Returns the text of a node if it is one line that is not blank.
-fn text_on_one_line(node: &Node) -> Option<String> {
-    let text = node.text().filter(|text| !text.trim().is_empty());
-    let text = text.filter(|text| !text.contains(char::is_control));
-    text.map(str::to_owned)
+grammars! {
+    pub GoalName: String, r#"a text on one line, such as "tests""#, SingleLine::schema(), |node| on_one_line(node);
+    pub GoalCommand: String, r#"a command of the shell, such as "cargo test""#, SingleLine::schema(),
+        |node| Prose::read(node, "").ok();
+    /// A directory inside the project.
+    pub Workspace: String, r#"a directory of the project, such as "services/api""#, SingleLine::schema(),
+        |node| node.text().filter(|text| is_within(text)).map(str::to_owned);
+    /// A file inside the project, as a relative path without `..`.
+    pub ReportFile: String, r#"a file of the project, such as "target/junit.xml""#, SingleLine::schema(),
+        |node| node.text().filter(|text| is_within(text)).map(str::to_owned);
+    /// A directory anywhere. `~` and variables are expanded as in the paths of the sandbox.
+    pub SealedDirectory: String, r#"a directory outside of the project, such as "~/held-out/api""#,
+        SingleLine::schema(), |node| on_one_line(node);
 }
 
 /// Whether a relative path stays inside the project.

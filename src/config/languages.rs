@@ -1,9 +1,10 @@
 //! Syntax of language servers: changes to the built-in ones, and additional ones.
 
 use ralph_policy::{
-    settings,
+    grammars, settings,
     settings::{
-        Grammar, Maybe, Mistake, Node, SingleLine, Switch, TextList, accept, accept_or, group_schema, read_item,
+        Grammar, Maybe, Mistake, Node, SingleLine, Switch, TextList, accept, accept_or, group_schema, json_if,
+        read_item,
     },
 };
 use ralph_tools::language::{LanguageServer, built_in};
@@ -29,23 +30,10 @@ settings! {
     }
 }
 
-/// An object that is passed to the server unchanged.
-struct InitializationOptions;
-
-impl Grammar for InitializationOptions {
-    type Value = Value;
-
-    fn read(node: &Node, key: &str) -> Result<Value, Vec<Mistake>> {
-        accept::<Self>(node, key, Some(node.value()).filter(Value::is_object))
-    }
-
-    fn expected() -> String {
-        "an object".to_owned()
-    }
-
-    fn schema() -> Value {
-        json!({ "type": "object" })
-    }
+grammars! {
+    /// An object that is passed to the server unchanged.
+    InitializationOptions: Value, "an object", json!({ "type": "object" }),
+        |node| Some(node.value()).filter(Value::is_object);
 }
 
 /// All language servers, the user's first.
@@ -101,8 +89,7 @@ impl Grammar for LanguageServers {
     }
 
     fn from_variable(word: &str) -> Value {
-        let tables = serde_json::from_str(word).ok().filter(Value::is_object);
-        tables.unwrap_or_else(|| Value::from(word))
+        json_if(word, Value::is_object)
     }
 }
 

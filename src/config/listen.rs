@@ -2,27 +2,17 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use ralph_policy::settings::{Grammar, Mistake, NameList, Node, Sample, SingleLine, accept};
-use serde_json::{Value, json};
+use ralph_policy::{
+    grammars,
+    settings::{Grammar, Mistake, NameList, Node, Sample, SingleLine, accept},
+};
+use serde_json::Value;
 
-/// An address of this machine, with a port.
-pub struct ListenAddress;
-
-impl Grammar for ListenAddress {
-    type Value = SocketAddr;
-
-    fn read(node: &Node, key: &str) -> Result<SocketAddr, Vec<Mistake>> {
-        accept::<Self>(node, key, node.text().and_then(address))
-    }
-
-    fn expected() -> String {
-        r#"an address of this machine with a port, such as "127.0.0.1:4180" ("127.0.0.1:0" takes a free port)"#
-            .to_owned()
-    }
-
-    fn schema() -> Value {
-        SingleLine::schema()
-    }
+grammars! {
+    /// An address of this machine, with a port.
+    pub ListenAddress: SocketAddr,
+        r#"an address of this machine with a port, such as "127.0.0.1:4180" ("127.0.0.1:0" takes a free port)"#,
+        SingleLine::schema(), |node| node.text().and_then(address);
 }
 
 /// Parses an address of this machine with a port.
@@ -76,7 +66,7 @@ impl Grammar for ProxyHosts {
     }
 
     fn schema() -> Value {
-        json!({ "type": "array", "items": { "type": "string", "minLength": 1 }, "uniqueItems": true })
+        NameList::<ProxyHosts>::schema()
     }
 
     fn from_variable(word: &str) -> Value {

@@ -6,7 +6,8 @@ use ralph_agent::mcp::{McpServer, OWN_NAME};
 use ralph_policy::{
     settings,
     settings::{
-        AnyText, Grammar, Mistake, Node, OpenGroup, SingleLine, TextList, accept, accept_or, group_schema, read_item,
+        AnyText, Grammar, Mistake, Node, OpenGroup, SingleLine, TextList, accept, accept_or, all, group_schema,
+        json_if, read_item,
     },
 };
 use serde_json::{Value, json};
@@ -36,35 +37,20 @@ impl Grammar for McpTables {
         let Some(tables) = node.fields() else {
             return accept::<Self>(node, key, None);
         };
-        let (mut servers, mut mistakes) = (Vec::new(), Vec::new());
-        for (name, table) in tables {
+        all(tables.iter().map(|(name, table)| {
             if let Some(why) = no_name(name) {
-                mistakes.extend(
-                    accept_or::<Self>(table, key, Err::<Vec<McpServer>, _>(Some(why)))
-                        .err()
-                        .into_iter()
-                        .flatten(),
-                );
-                continue;
+                accept_or::<Self>(table, key, Err(Some(why)))?;
             }
             let key = format!("{key}.{name}");
-            match read_item::<McpServerSettings>(table, &key, "a server", EXAMPLE) {
-                Ok(written) => {
-                    let env: BTreeMap<String, String> = written.env.into_iter().collect();
-                    servers.push(McpServer {
-                        name: name.clone(),
-                        command: written.command,
-                        args: written.args,
-                        env: env.into_iter().collect(),
-                    });
-                }
-                Err(found) => mistakes.extend(found),
-            }
-        }
-        match mistakes.is_empty() {
-            true => Ok(servers),
-            false => Err(mistakes),
-        }
+            let written = read_item::<McpServerSettings>(table, &key, "a server", EXAMPLE)?;
+            let env: BTreeMap<String, String> = written.env.into_iter().collect();
+            Ok(McpServer {
+                name: name.clone(),
+                command: written.command,
+                args: written.args,
+                env: env.into_iter().collect(),
+            })
+        }))
     }
 
     fn expected() -> String {
@@ -76,8 +62,7 @@ impl Grammar for McpTables {
     }
 
     fn from_variable(word: &str) -> Value {
-        let tables = serde_json::from_str(word).ok().filter(Value::is_object);
-        tables.unwrap_or_else(|| Value::from(word))
+        json_if(word, Value::is_object)
     }
 }
 

@@ -1,10 +1,9 @@
 //! Settings of the native agent.
 
 use ralph_policy::{
-    settings,
-    settings::{Grammar, Mistake, NamedChoice, Node, OneOf, PositiveCount, SingleLine, Switch, WholeNumber, accept},
+    choices, grammars, settings,
+    settings::{OneOf, PositiveCount, SingleLine, Switch, WholeNumber},
 };
-use serde_json::Value;
 
 settings! {
     /// ralph's own agent, the adapter `native`: its model and API. The key comes from RALPH_NATIVE_API_KEY, else from
@@ -47,13 +46,9 @@ pub enum NativeWire {
     Anthropic,
 }
 
-impl NamedChoice for NativeWire {
-    const CHOICES: &'static [(&'static str, Self)] = &[
-        ("auto", NativeWire::Auto),
-        ("openai", NativeWire::OpenAi),
-        ("responses", NativeWire::Responses),
-        ("anthropic", NativeWire::Anthropic),
-    ];
+choices! {
+    NativeWire: "auto" = Auto, "openai" = OpenAi, "responses" = Responses, "anthropic" = Anthropic;
+    NativeEffort: "low" = Low, "medium" = Medium, "high" = High;
 }
 
 /// How much a model reasons.
@@ -64,35 +59,15 @@ pub enum NativeEffort {
     High,
 }
 
-impl NamedChoice for NativeEffort {
-    const CHOICES: &'static [(&'static str, Self)] = &[
-        ("low", NativeEffort::Low),
-        ("medium", NativeEffort::Medium),
-        ("high", NativeEffort::High),
-    ];
+grammars! {
+    /// The address of an API.
+    pub ApiAddress: String, r#"the address of an API, such as "http://127.0.0.1:11434/v1""#, SingleLine::schema(),
+        |node| node.text().filter(|text| is_api(text)).map(str::to_owned);
 }
 
-/// The address of an API.
-pub struct ApiAddress;
-
-impl Grammar for ApiAddress {
-    type Value = String;
-
-    fn read(node: &Node, key: &str) -> Result<String, Vec<Mistake>> {
-        let is_address = |text: &&str| {
-            let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
-            rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'))
-                // A user name and password in the address would be shown.
-                && !text.contains(|character: char| "@?#{}".contains(character) || character.is_whitespace())
-        };
-        accept::<Self>(node, key, node.text().filter(is_address).map(str::to_owned))
-    }
-
-    fn expected() -> String {
-        r#"the address of an API, such as "http://127.0.0.1:11434/v1""#.to_owned()
-    }
-
-    fn schema() -> Value {
-        SingleLine::schema()
-    }
+fn is_api(text: &str) -> bool {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    // A user name and password in the address would be shown.
+    rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'))
+        && !text.contains(|character: char| "@?#{}".contains(character) || character.is_whitespace())
 }

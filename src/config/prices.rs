@@ -2,8 +2,8 @@
 
 use ralph_agent::{ModelPrice, Prices};
 use ralph_policy::{
-    settings,
-    settings::{Amount, Grammar, Maybe, Mistake, Node, accept, group_schema, read_item},
+    grammars, settings,
+    settings::{Grammar, Maybe, Mistake, Node, accept, all, group_schema, json_if, read_item},
 };
 use serde_json::{Value, json};
 
@@ -19,27 +19,10 @@ settings! {
     }
 }
 
-/// A number of at least 0: a model on the user's own machine costs nothing.
-struct NotNegative;
-
-impl Grammar for NotNegative {
-    type Value = f64;
-
-    fn read(node: &Node, key: &str) -> Result<f64, Vec<Mistake>> {
-        accept::<Self>(node, key, node.number().filter(|number| *number >= 0.0))
-    }
-
-    fn expected() -> String {
-        "a number from 0 on, such as 2.5".to_owned()
-    }
-
-    fn schema() -> Value {
-        json!({ "type": "number", "minimum": 0 })
-    }
-
-    fn from_variable(word: &str) -> Value {
-        Amount::from_variable(word)
-    }
+grammars! {
+    /// A number of at least 0: a model on the user's own machine costs nothing.
+    NotNegative: f64, "a number from 0 on, such as 2.5", json!({ "type": "number", "minimum": 0 }),
+        by Value::is_number, |node| node.number().filter(|number| *number >= 0.0);
 }
 
 /// Prices by names of models and adapters.
@@ -52,28 +35,20 @@ impl Grammar for PriceTable {
         let Some(fields) = node.fields() else {
             return accept::<Self>(node, key, None);
         };
-        let (mut held, mut mistakes) = (Vec::new(), Vec::new());
-        for (name, price) in fields {
-            match read_item(price, &format!("{key}.{name}"), "a price", EXAMPLE) {
-                Ok(TokenPrices {
-                    input,
-                    output,
-                    cached_input,
-                }) => {
-                    let price = ModelPrice {
-                        input,
-                        output,
-                        cached_input,
-                    };
-                    held.push((name.clone(), price));
-                }
-                Err(found) => mistakes.extend(found),
-            }
-        }
-        match mistakes.is_empty() {
-            true => Ok(Prices::new(held)),
-            false => Err(mistakes),
-        }
+        let prices = fields.iter().map(|(name, price)| {
+            let TokenPrices {
+                input,
+                output,
+                cached_input,
+            } = read_item(price, &format!("{key}.{name}"), "a price", EXAMPLE)?;
+            let price = ModelPrice {
+                input,
+                output,
+                cached_input,
+            };
+            Ok((name.clone(), price))
+        });
+        all(prices).map(Prices::new)
     }
 
     fn expected() -> String {
@@ -85,8 +60,7 @@ impl Grammar for PriceTable {
     }
 
     fn from_variable(word: &str) -> Value {
-        let prices = serde_json::from_str(word).ok().filter(Value::is_object);
-        prices.unwrap_or_else(|| Value::from(word))
+        json_if(word, Value::is_object)
     }
 }
 

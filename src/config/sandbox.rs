@@ -5,11 +5,11 @@
 use std::path::Path;
 
 use ralph_policy::{
-    settings,
-    settings::{Grammar, Leaf, Mistake, NameList, NamedChoice, Node, OneOf, Sample, SettingOrigin, accept},
+    choices, settings,
+    settings::{Grammar, Leaf, Mistake, NameList, Node, OneOf, Sample, SettingOrigin, accept},
 };
 use ralph_system::sandbox::hosts::AllowedHost;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 settings! {
     /// The sandbox of agents, goals and everything they start, enforced by the kernel (Landlock, Linux 5.13 and newer).
@@ -46,13 +46,8 @@ pub enum SandboxMode {
     Strict,
 }
 
-impl NamedChoice for SandboxMode {
-    const CHOICES: &'static [(&'static str, Self)] = &[
-        ("off", SandboxMode::Off),
-        ("auto", SandboxMode::Auto),
-        ("on", SandboxMode::On),
-        ("strict", SandboxMode::Strict),
-    ];
+choices! {
+    SandboxMode: "off" = Off, "auto" = Auto, "on" = On, "strict" = Strict;
 }
 
 /// Directories and files.
@@ -86,7 +81,7 @@ impl Grammar for HostNames {
     }
 
     fn schema() -> Value {
-        json!({ "type": "array", "items": { "type": "string", "minLength": 1 }, "uniqueItems": true })
+        NameList::<SandboxPaths>::schema()
     }
 
     fn from_variable(word: &str) -> Value {

@@ -1,9 +1,6 @@
 //! Settings of the screen.
 
-use ralph_policy::{
-    settings,
-    settings::{NamedChoice, OneOf},
-};
+use ralph_policy::{choices, settings, settings::OneOf};
 
 settings! {
     /// How runs are shown in your terminal.
@@ -25,12 +22,6 @@ pub enum ScreenTheme {
     None,
 }
 
-impl NamedChoice for ScreenTheme {
-    const CHOICES: &'static [(&'static str, Self)] = &[
-        ("auto", ScreenTheme::Auto),
-        ("dark", ScreenTheme::Dark),
-        ("light", ScreenTheme::Light),
-        ("16", ScreenTheme::Sixteen),
-        ("none", ScreenTheme::None),
-    ];
+choices! {
+    ScreenTheme: "auto" = Auto, "dark" = Dark, "light" = Light, "16" = Sixteen, "none" = None;
 }

@@ -5,7 +5,10 @@ use std::str::FromStr;
 use ralph_agent::opencode::ServerUrl;
 use ralph_core::event::SizeLimit;
 use ralph_plan::claims::promise_token;
-use ralph_policy::settings::{Grammar, Mistake, Node, Prose, SettingForm, SingleLine, accept, accept_or};
+use ralph_policy::{
+    grammars,
+    settings::{Grammar, Mistake, Node, Prose, SettingForm, SingleLine, accept, accept_or, json_if},
+};
 use serde_json::{Value, json};
 
 /// The address of a server.
@@ -31,96 +34,46 @@ impl Grammar for ServerAddress {
     }
 }
 
-/// The address of the page, which ralph extends to form links.
-pub struct PageAddress;
-
-impl Grammar for PageAddress {
-    type Value = String;
-
-    fn read(node: &Node, key: &str) -> Result<String, Vec<Mistake>> {
-        let is_page = |text: &&str| {
-            let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
-            host.is_some_and(|host| !host.is_empty() && !host.starts_with('/'))
-                && !text.contains(|character: char| matches!(character, '#' | '?') || character.is_whitespace())
+grammars! {
+    /// The address of the page, which ralph extends to form links.
+    pub PageAddress: String, r#"the address of a page, such as "https://ralph.example.org""#, SingleLine::schema(),
+        |node| node.text().filter(|text| is_page(text)).map(str::to_owned);
+    /// The target of telemetry: the address of a collector, or a file.
+    pub Telemetry: String,
+        r#"the address of a collector, such as "http://127.0.0.1:4318", or a file, such as "~/spans.jsonl""#,
+        SingleLine::schema(), |node| node.text().filter(|text| is_target(text)).map(str::to_owned);
+    /// An amount of memory, or a share of that of the machine.
+    pub MemorySize: SizeLimit, r#"a size, such as "6GiB", "900MiB" or "75%" of the machine's memory"#, size_schema(),
+        |node| node.text().and_then(size);
+    /// Free space, or a share of the disk.
+    pub DiskSpace: SizeLimit, r#"a size, such as "5GiB", "500MiB" or "2%" of the disk"#, size_schema(),
+        |node| node.text().and_then(size);
+    /// The text of a promise line, held without the tag.
+    pub Promise: String, r#"a text on one line without `<` and `>`, such as "ALL DONE""#,
+        json!({ "type": "string", "minLength": 1, "pattern": "^[^\\r\\n]*$" }),
+        |node| {
+            let token = node.text().map(promise_token).filter(|token| !token.is_empty());
+            token.filter(|token| !token.contains(['<', '>']) && !token.contains(char::is_control)).map(str::to_owned)
         };
-        accept::<Self>(node, key, node.text().filter(is_page).map(str::to_owned))
-    }
-
-    fn expected() -> String {
-        r#"the address of a page, such as "https://ralph.example.org""#.to_owned()
-    }
-
-    fn schema() -> Value {
-        SingleLine::schema()
-    }
 }
 
-/// The target of telemetry: the address of a collector, or a file.
-pub struct Telemetry;
-
-impl Grammar for Telemetry {
-    type Value = String;
-
-    fn read(node: &Node, key: &str) -> Result<String, Vec<Mistake>> {
-        let is_target = |text: &&str| match text.split_once("://") {
-            Some(("http" | "https", host)) => !host.is_empty() && !host.starts_with('/'),
-            Some(_) => false,
-            None => text.starts_with('/') || text.starts_with("~/"),
-        };
-        let text = node.text().filter(is_target);
-        let text = text.filter(|text| !text.contains(char::is_control));
-        accept::<Self>(node, key, text.map(str::to_owned))
-    }
-
-    fn expected() -> String {
-        r#"the address of a collector, such as "http://127.0.0.1:4318", or a file, such as "~/spans.jsonl""#.to_owned()
-    }
-
-    fn schema() -> Value {
-        SingleLine::schema()
-    }
+fn is_page(text: &str) -> bool {
+    let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    host.is_some_and(|host| !host.is_empty() && !host.starts_with('/'))
+        && !text.contains(|character: char| matches!(character, '#' | '?') || character.is_whitespace())
 }
 
-/// An amount of memory, or a share of that of the machine.
-pub struct MemorySize;
+fn is_target(text: &str) -> bool {
+    let is_known = match text.split_once("://") {
+        Some(("http" | "https", host)) => !host.is_empty() && !host.starts_with('/'),
+        Some(_) => false,
+        None => text.starts_with('/') || text.starts_with("~/"),
+    };
+    is_known && !text.contains(char::is_control)
+}
 
 /// The units of sizes, with their binary exponents.
 const UNITS: [(&str, u32); 2] = [("MiB", 20), ("GiB", 30)];
-
-impl Grammar for MemorySize {
-    type Value = SizeLimit;
-
-    fn read(node: &Node, key: &str) -> Result<SizeLimit, Vec<Mistake>> {
-        accept::<Self>(node, key, node.text().and_then(size))
-    }
-
-    fn expected() -> String {
-        r#"a size, such as "6GiB", "900MiB" or "75%" of the machine's memory"#.to_owned()
-    }
-
-    fn schema() -> Value {
-        size_schema()
-    }
-}
-
-/// Free space, or a share of the disk.
-pub struct DiskSpace;
-
-impl Grammar for DiskSpace {
-    type Value = SizeLimit;
-
-    fn read(node: &Node, key: &str) -> Result<SizeLimit, Vec<Mistake>> {
-        accept::<Self>(node, key, node.text().and_then(size))
-    }
-
-    fn expected() -> String {
-        r#"a size, such as "5GiB", "500MiB" or "2%" of the disk"#.to_owned()
-    }
-
-    fn schema() -> Value {
-        size_schema()
-    }
-}
 
 fn size(text: &str) -> Option<SizeLimit> {
     if let Some(percent) = text.strip_suffix('%') {
@@ -139,28 +92,6 @@ fn size(text: &str) -> Option<SizeLimit> {
 
 fn size_schema() -> Value {
     json!({ "type": "string", "pattern": "^([0-9]+(\\.[0-9]+)? *(MiB|GiB)|[0-9]+%)$" })
-}
-
-/// The text of a promise line, held without the tag.
-pub struct Promise;
-
-impl Grammar for Promise {
-    type Value = String;
-
-    fn read(node: &Node, key: &str) -> Result<String, Vec<Mistake>> {
-        let token = node.text().map(promise_token);
-        let token =
-            token.filter(|token| !token.is_empty() && !token.contains(['<', '>']) && !token.contains(char::is_control));
-        accept::<Self>(node, key, token.map(str::to_owned))
-    }
-
-    fn expected() -> String {
-        r#"a text on one line without `<` and `>`, such as "ALL DONE""#.to_owned()
-    }
-
-    fn schema() -> Value {
-        json!({ "type": "string", "minLength": 1, "pattern": "^[^\\r\\n]*$" })
-    }
 }
 
 /// How the user is notified that the run is over or needs an answer.
@@ -226,7 +157,6 @@ impl Grammar for AdapterTables {
     }
 
     fn from_variable(word: &str) -> Value {
-        let tables = serde_json::from_str(word).ok().filter(Value::is_object);
-        tables.unwrap_or_else(|| Value::from(word))
+        json_if(word, Value::is_object)
     }
 }

@@ -2,7 +2,7 @@
 
 use ralph_core::event::ToolKind;
 use ralph_policy::{
-    settings,
+    choices, settings,
     settings::{
         AnyText, Grammar, Maybe, Mistake, NamedChoice, Node, OneOf, OpenGroup, PositiveCount, SettingsSection, SomeOf,
         Switch, Terms, TextList, WholeNumber, accept_or,
@@ -314,12 +314,12 @@ pub(crate) enum UsageScope {
     Session,
 }
 
-impl NamedChoice for UsageScope {
-    const CHOICES: &'static [(&'static str, Self)] = &[("turn", UsageScope::Turn), ("session", UsageScope::Session)];
-}
-
-impl NamedChoice for Transport {
-    const CHOICES: &'static [(&'static str, Self)] = &[("pty", Transport::Pty), ("http", Transport::Http)];
+choices! {
+    UsageScope: "turn" = Turn, "session" = Session;
+    Transport: "pty" = Pty, "http" = Http;
+    AgentProcess: "fresh" = Fresh, "kept" = Kept;
+    PromptBy: "stdin" = Stdin, "file" = File;
+    ModelForm: "name" = Name, "provider/name" = ProviderName, "any" = Any;
 }
 
 impl NamedChoice for DialectKind {
@@ -336,22 +336,6 @@ impl NamedChoice for McpForm {
 
 impl NamedChoice for Steering {
     const CHOICES: &'static [(&'static str, Self)] = &Steering::NAMES;
-}
-
-impl NamedChoice for AgentProcess {
-    const CHOICES: &'static [(&'static str, Self)] = &[("fresh", AgentProcess::Fresh), ("kept", AgentProcess::Kept)];
-}
-
-impl NamedChoice for PromptBy {
-    const CHOICES: &'static [(&'static str, Self)] = &[("stdin", PromptBy::Stdin), ("file", PromptBy::File)];
-}
-
-impl NamedChoice for ModelForm {
-    const CHOICES: &'static [(&'static str, Self)] = &[
-        ("name", ModelForm::Name),
-        ("provider/name", ModelForm::ProviderName),
-        ("any", ModelForm::Any),
-    ];
 }
 
 #[cfg(test)]

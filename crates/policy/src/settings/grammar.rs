@@ -72,6 +72,58 @@ pub fn accept_or<G: Grammar>(
     })
 }
 
+/// Returns all values, or all mistakes.
+///
+/// # Errors
+/// The mistakes, if there are any.
+pub fn all<T>(read: impl IntoIterator<Item = Result<T, Vec<Mistake>>>) -> Result<Vec<T>, Vec<Mistake>> {
+    let (mut held, mut mistakes) = (Vec::new(), Vec::new());
+    for one in read {
+        match one {
+            Ok(value) => held.push(value),
+            Err(found) => mistakes.extend(found),
+        }
+    }
+    if mistakes.is_empty() { Ok(held) } else { Err(mistakes) }
+}
+
+/// Reads the text of a variable as JSON. A text that is none, or whose value `is` not as expected, stays text.
+pub fn json_if(word: &str, is: fn(&Value) -> bool) -> Value {
+    let value = serde_json::from_str(word).ok().filter(is);
+    value.unwrap_or_else(|| Value::from(word))
+}
+
+/// Declares grammars of single values, a row each: the type of the parsed value, the expected value, the JSON Schema,
+/// the kind of JSON in a variable if it is not a text, and the parsed value, if the written one has it.
+#[macro_export]
+macro_rules! grammars {
+    ($($(#[$attribute:meta])* $visible:vis $name:ident: $value:ty, $expected:expr, $schema:expr, $(by $kind:path,)?
+       |$node:ident| $parsed:expr;)+) => {$(
+        $(#[$attribute])*
+        $visible struct $name;
+
+        impl $crate::settings::Grammar for $name {
+            type Value = $value;
+
+            fn read($node: &$crate::settings::Node, key: &str) -> Result<$value, Vec<$crate::settings::Mistake>> {
+                $crate::settings::accept::<Self>($node, key, $parsed)
+            }
+
+            fn expected() -> String {
+                $expected.into()
+            }
+
+            fn schema() -> ::serde_json::Value {
+                $schema
+            }
+
+            $(fn from_variable(word: &str) -> ::serde_json::Value {
+                $crate::settings::json_if(word, $kind)
+            })?
+        }
+    )+};
+}
+
 /// Describes a grammar to the parts of the engine that do not know its type.
 pub const fn value_kind<G: Grammar>() -> ValueKind {
     ValueKind {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{
     declaration::SettingForm,
     describe::group_schema,
-    grammar::{Grammar, accept},
+    grammar::{Grammar, accept, all},
     mistake::Mistake,
     node::Node,
     record::{RecordReader, SettingsRecord, within},
@@ -25,17 +25,8 @@ impl<G: Grammar> Grammar for OpenGroup<G> {
         let Some(fields) = node.fields() else {
             return accept::<Self>(node, key, None);
         };
-        let (mut held, mut mistakes) = (Vec::new(), Vec::new());
-        for (name, value) in fields {
-            match G::read(value, &within(key, name)) {
-                Ok(value) => held.push((name.clone(), value)),
-                Err(found) => mistakes.extend(found),
-            }
-        }
-        match mistakes.is_empty() {
-            true => Ok(held),
-            false => Err(mistakes),
-        }
+        let read = |(name, value): &(String, Node)| Ok((name.clone(), G::read(value, &within(key, name))?));
+        all(fields.iter().map(read))
     }
 
     fn expected() -> String {

@@ -37,7 +37,7 @@ pub use appended::appended;
 pub use declaration::{Field, FlagDeclaration, SettingForm, ValueKind};
 pub use describe::{example, group_schema, schema};
 pub use duration::{format_duration, parse_duration};
-pub use grammar::{Grammar, accept, accept_or, value_kind};
+pub use grammar::{Grammar, accept, accept_or, all, json_if, value_kind};
 pub use groups::{OpenGroup, SettingsSection};
 pub use json::from_json;
 pub use layer::{Layer, Leaf, SettingKeys, Terms};
@@ -51,4 +51,6 @@ pub use optional::{Limit, Maybe, OptionalLimit};
 pub use origin::{OriginFinder, SettingOrigin};
 pub use record::{RecordReader, SettingsRecord, read_item};
 pub use template::{PlaceholderSet, TemplatePart, TextTemplate, UnknownPlaceholder};
-pub use texts::{AnyText, FilePath, NameList, NamedChoice, OneOf, Prose, Sample, SingleLine, SomeOf, TextList};
+pub use texts::{
+    AnyText, FilePath, NameList, NamedChoice, OneOf, Prose, Sample, SingleLine, SomeOf, TextList, on_one_line,
+};

@@ -4,33 +4,24 @@ use serde_json::{Value, json};
 
 use super::{
     duration::parse_duration,
-    grammar::{Grammar, accept, accept_or},
+    grammar::{Grammar, accept, accept_or, json_if},
     mistake::Mistake,
     node::Node,
 };
+use crate::grammars;
 
-/// True or false.
-pub struct Switch;
-
-impl Grammar for Switch {
-    type Value = bool;
-
-    fn read(node: &Node, key: &str) -> Result<bool, Vec<Mistake>> {
-        accept::<Self>(node, key, node.flag())
-    }
-
-    fn expected() -> String {
-        "true or false".to_owned()
-    }
-
-    fn schema() -> Value {
-        json!({ "type": "boolean" })
-    }
-
-    fn from_variable(word: &str) -> Value {
-        let flag = serde_json::from_str(word).ok().filter(Value::is_boolean);
-        flag.unwrap_or_else(|| Value::from(word))
-    }
+grammars! {
+    /// True or false.
+    pub Switch: bool, "true or false", json!({ "type": "boolean" }), by Value::is_boolean, |node| node.flag();
+    /// A whole number of at least 1, without upper bound.
+    pub BigCount: u64, "a whole number from 1, such as 50", json!({ "type": "integer", "minimum": 1 }),
+        by Value::is_number, |node| node.whole().filter(|number| *number > 0);
+    /// A whole number from 0 to 100.
+    pub Percent: u8, WholeNumber::<0, 100>::expected(), WholeNumber::<0, 100>::schema(),
+        by Value::is_number, |node| node.whole().and_then(|number| u8::try_from(number).ok()).filter(|percent| *percent <= 100);
+    /// A number above 0.
+    pub Amount: f64, "a number above 0, such as 2.5", json!({ "type": "number", "exclusiveMinimum": 0 }),
+        by Value::is_number, |node| node.number().filter(|amount| *amount > 0.0);
 }
 
 /// A whole number within bounds.
@@ -59,77 +50,7 @@ impl<const LEAST: u32, const MOST: u32> Grammar for WholeNumber<LEAST, MOST> {
     }
 
     fn from_variable(word: &str) -> Value {
-        parse_number(word)
-    }
-}
-
-/// A whole number of at least 1, without upper bound.
-pub struct BigCount;
-
-impl Grammar for BigCount {
-    type Value = u64;
-
-    fn read(node: &Node, key: &str) -> Result<u64, Vec<Mistake>> {
-        accept::<Self>(node, key, node.whole().filter(|number| *number > 0))
-    }
-
-    fn expected() -> String {
-        "a whole number from 1, such as 50".to_owned()
-    }
-
-    fn schema() -> Value {
-        json!({ "type": "integer", "minimum": 1 })
-    }
-
-    fn from_variable(word: &str) -> Value {
-        parse_number(word)
-    }
-}
-
-/// A whole number from 0 to 100.
-pub struct Percent;
-
-impl Grammar for Percent {
-    type Value = u8;
-
-    fn read(node: &Node, key: &str) -> Result<u8, Vec<Mistake>> {
-        let percent = node.whole().and_then(|number| u8::try_from(number).ok());
-        accept::<Self>(node, key, percent.filter(|percent| *percent <= 100))
-    }
-
-    fn expected() -> String {
-        WholeNumber::<0, 100>::expected()
-    }
-
-    fn schema() -> Value {
-        WholeNumber::<0, 100>::schema()
-    }
-
-    fn from_variable(word: &str) -> Value {
-        parse_number(word)
-    }
-}
-
-/// A number above 0.
-pub struct Amount;
-
-impl Grammar for Amount {
-    type Value = f64;
-
-    fn read(node: &Node, key: &str) -> Result<f64, Vec<Mistake>> {
-        accept::<Self>(node, key, node.number().filter(|amount| *amount > 0.0))
-    }
-
-    fn expected() -> String {
-        "a number above 0, such as 2.5".to_owned()
-    }
-
-    fn schema() -> Value {
-        json!({ "type": "number", "exclusiveMinimum": 0 })
-    }
-
-    fn from_variable(word: &str) -> Value {
-        parse_number(word)
+        json_if(word, Value::is_number)
     }
 }
 
@@ -155,10 +76,4 @@ impl Grammar for Duration {
         let pattern = "^(?=.)([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?$";
         json!({ "type": "string", "pattern": pattern })
     }
-}
-
-/// Parses a number, but no other JSON.
-fn parse_number(word: &str) -> Value {
-    let number = serde_json::from_str(word).ok().filter(Value::is_number);
-    number.unwrap_or_else(|| Value::from(word))
 }

@@ -5,98 +5,46 @@ use std::{marker::PhantomData, path::PathBuf};
 use serde_json::{Value, json};
 
 use super::{
-    grammar::{Grammar, accept, accept_or},
+    grammar::{Grammar, accept, accept_or, all},
     mistake::Mistake,
     nearest::closest,
     node::Node,
 };
+use crate::grammars;
 
-/// A text on one line.
-pub struct SingleLine;
-
-impl Grammar for SingleLine {
-    type Value = String;
-
-    fn read(node: &Node, key: &str) -> Result<String, Vec<Mistake>> {
-        let text = node
-            .text()
-            .filter(|text| !text.trim().is_empty() && !text.contains(char::is_control));
-        accept::<Self>(node, key, text.map(str::to_owned))
-    }
-
-    fn expected() -> String {
-        r#"a text on one line, such as "codex""#.to_owned()
-    }
-
-    fn schema() -> Value {
-        json!({ "type": "string", "minLength": 1 })
-    }
+grammars! {
+    /// A text on one line.
+    pub SingleLine: String, r#"a text on one line, such as "codex""#, json!({ "type": "string", "minLength": 1 }),
+        |node| on_one_line(node);
+    /// A text that is not blank.
+    pub Prose: String, "a text that is not blank", SingleLine::schema(),
+        |node| node.text().filter(|text| !text.trim().is_empty() && !text.contains('\0')).map(str::to_owned);
+    /// Any text.
+    pub AnyText: String, "a text", json!({ "type": "string" }), |node| node.text().map(str::to_owned);
+    /// A path as it is written: absolute, or relative to a directory that depends on the setting.
+    pub FilePath: PathBuf, r#"a path, such as "PLAN.md""#, SingleLine::schema(),
+        |node| node.text().filter(|text| !text.is_empty() && !text.contains('\0')).map(PathBuf::from);
 }
 
-/// A text that is not blank.
-pub struct Prose;
-
-impl Grammar for Prose {
-    type Value = String;
-
-    fn read(node: &Node, key: &str) -> Result<String, Vec<Mistake>> {
-        let text = node
-            .text()
-            .filter(|text| !text.trim().is_empty() && !text.contains('\0'));
-        accept::<Self>(node, key, text.map(str::to_owned))
-    }
-
-    fn expected() -> String {
-        "a text that is not blank".to_owned()
-    }
-
-    fn schema() -> Value {
-        SingleLine::schema()
-    }
-}
-
-/// Any text.
-pub struct AnyText;
-
-impl Grammar for AnyText {
-    type Value = String;
-
-    fn read(node: &Node, key: &str) -> Result<String, Vec<Mistake>> {
-        accept::<Self>(node, key, node.text().map(str::to_owned))
-    }
-
-    fn expected() -> String {
-        "a text".to_owned()
-    }
-
-    fn schema() -> Value {
-        json!({ "type": "string" })
-    }
-}
-
-/// A path as it is written: absolute, or relative to a directory that depends on the setting.
-pub struct FilePath;
-
-impl Grammar for FilePath {
-    type Value = PathBuf;
-
-    fn read(node: &Node, key: &str) -> Result<PathBuf, Vec<Mistake>> {
-        let path = node.text().filter(|text| !text.is_empty() && !text.contains('\0'));
-        accept::<Self>(node, key, path.map(PathBuf::from))
-    }
-
-    fn expected() -> String {
-        r#"a path, such as "PLAN.md""#.to_owned()
-    }
-
-    fn schema() -> Value {
-        SingleLine::schema()
-    }
+/// Returns the text of a node if it is one line that is not blank.
+pub fn on_one_line(node: &Node) -> Option<String> {
+    let text = node.text()?;
+    (!text.trim().is_empty() && !text.contains(char::is_control)).then(|| text.to_owned())
 }
 
 /// A type whose values have names.
 pub trait NamedChoice: Copy + 'static {
     const CHOICES: &'static [(&'static str, Self)];
+}
+
+/// Names the values of types, a row each.
+#[macro_export]
+macro_rules! choices {
+    ($($choice:ty: $($name:literal = $value:ident),+;)+) => {$(
+        impl $crate::settings::NamedChoice for $choice {
+            const CHOICES: &'static [(&'static str, Self)] = &[$(($name, Self::$value)),+];
+        }
+    )+};
 }
 
 /// The name of a value of a [`NamedChoice`].
@@ -131,6 +79,19 @@ impl<C: NamedChoice> Grammar for OneOf<C> {
     }
 }
 
+/// Reads a list with the grammar of its items.
+fn read_list<G, I>(node: &Node, key: &str) -> Result<G::Value, Vec<Mistake>>
+where
+    G: Grammar<Value = Vec<I::Value>>,
+    I: Grammar,
+{
+    let Some(items) = node.items() else {
+        return accept::<G>(node, key, None);
+    };
+    let items = items.iter().enumerate();
+    all(items.map(|(index, item)| I::read(item, &format!("{key}[{index}]"))))
+}
+
 /// A list of names of a [`NamedChoice`].
 pub struct SomeOf<C>(PhantomData<C>);
 
@@ -138,20 +99,7 @@ impl<C: NamedChoice> Grammar for SomeOf<C> {
     type Value = Vec<C>;
 
     fn read(node: &Node, key: &str) -> Result<Self::Value, Vec<Mistake>> {
-        let Some(items) = node.items() else {
-            return accept::<Self>(node, key, None);
-        };
-        let (mut chosen, mut mistakes) = (Vec::new(), Vec::new());
-        for (index, item) in items.iter().enumerate() {
-            match OneOf::<C>::read(item, &format!("{key}[{index}]")) {
-                Ok(choice) => chosen.push(choice),
-                Err(found) => mistakes.extend(found),
-            }
-        }
-        match mistakes.is_empty() {
-            true => Ok(chosen),
-            false => Err(mistakes),
-        }
+        read_list::<Self, OneOf<C>>(node, key)
     }
 
     fn expected() -> String {
@@ -170,20 +118,7 @@ impl Grammar for TextList {
     type Value = Vec<String>;
 
     fn read(node: &Node, key: &str) -> Result<Self::Value, Vec<Mistake>> {
-        let Some(items) = node.items() else {
-            return accept::<Self>(node, key, None);
-        };
-        let (mut texts, mut mistakes) = (Vec::new(), Vec::new());
-        for (index, item) in items.iter().enumerate() {
-            match AnyText::read(item, &format!("{key}[{index}]")) {
-                Ok(text) => texts.push(text),
-                Err(found) => mistakes.extend(found),
-            }
-        }
-        match mistakes.is_empty() {
-            true => Ok(texts),
-            false => Err(mistakes),
-        }
+        read_list::<Self, AnyText>(node, key)
     }
 
     fn expected() -> String {
