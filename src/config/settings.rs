@@ -13,10 +13,10 @@ use ralph_core::{
     limits::WARN_AT,
 };
 use ralph_policy::{
-    settings,
+    choices, settings,
     settings::{
-        Amount, BigCount, Duration, FilePath, Limit, Maybe, NameList, NamedChoice, OneOf, OptionalLimit, Percent,
-        PositiveCount, Prose, Sample, SettingsRecord, SettingsSection, SingleLine, Switch, WholeNumber,
+        Amount, BigCount, Duration, FilePath, Limit, Maybe, NameList, OneOf, OptionalLimit, Percent, PositiveCount,
+        Prose, Sample, SettingsRecord, SettingsSection, SingleLine, Switch, WholeNumber,
     },
 };
 
@@ -118,13 +118,15 @@ settings! {
         ///            { "name": "api", "command": "go test ./...", "workspace": "services/api", "description": "the API's tests",
         ///              "enabled": false } ]
         /// `workspace` is the directory of the project in which a goal runs; a goal with `enabled` false does not run.
+        /// With `onEdit` true a goal also runs after edits. `report` is the file in which its test runner says which tests ran,
+        /// `sealed` a directory with tests that agents cannot see: "~/held-out/api".
         /// The default timeout of a goal is 15m. `--goal NAME=COMMAND` adds one; `ralph goals check` runs them alone.
         #[flag("--goal", "NAME=COMMAND", "A command that has to pass; can be repeated, adds to configured goals")]
         goals("goals"): Goals = [],
         /// Whether goals run in parallel or one after the other.
         goals_parallel("goalsParallel"): Switch = true,
-        /// "claim": goals run when the agent claims to be done. "iteration": goals run after every iteration, and a
-        /// claim uses these results. "both" means "iteration".
+        /// "background": goals run when the agent claims to be done, and on the files of each iteration while the next
+        /// one works. "claim": only at a claim. "iteration": after every iteration, and a claim uses these results.
         goals_when("goalsWhen"): OneOf<GoalsWhen> = "background",
         /// The place where goals run: "auto", in a copy of the project that no agent has been in, or in the project's directory
         /// if that is not possible, which the run says; "required", only in the copy, so that a run without one stops at its
@@ -458,8 +460,10 @@ pub enum CommitWhen {
     Iteration,
 }
 
-impl NamedChoice for CommitWhen {
-    const CHOICES: &'static [(&'static str, Self)] = &[("off", CommitWhen::Off), ("iteration", CommitWhen::Iteration)];
+choices! {
+    CommitWhen: "off" = Off, "iteration" = Iteration;
+    DeliverTo: "merge" = Merge, "branch" = Branch, "pr" = Pr;
+    Baseline: "auto" = Auto, "on" = On, "off" = Off;
 }
 
 /// The destination of a batch's verified work.
@@ -470,25 +474,12 @@ pub enum DeliverTo {
     Pr,
 }
 
-impl NamedChoice for DeliverTo {
-    const CHOICES: &'static [(&'static str, Self)] = &[
-        ("merge", DeliverTo::Merge),
-        ("branch", DeliverTo::Branch),
-        ("pr", DeliverTo::Pr),
-    ];
-}
-
 /// Whether the goals are run before the first iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Baseline {
     Auto,
     On,
     Off,
-}
-
-impl NamedChoice for Baseline {
-    const CHOICES: &'static [(&'static str, Self)] =
-        &[("auto", Baseline::Auto), ("on", Baseline::On), ("off", Baseline::Off)];
 }
 
 impl Config {
@@ -665,7 +656,7 @@ mod tests {
                 "native.effort" => "low",
                 "native.images" => "true",
                 "prices" => r#"{"m": {"input": 1, "output": 2}}"#,
-                "goalsWhen" => "both",
+                "goalsWhen" => "claim",
                 "room" => "off",
                 "gate.baseline" => "on",
                 "gate.bite" => "off",

@@ -7,91 +7,23 @@ use ralph_core::event::{
 use ralph_system::proc::StopSignal;
 
 use super::texts::NamedChoice;
+use crate::choices;
 
-impl NamedChoice for SessionMode {
-    const CHOICES: &'static [(&'static str, Self)] = &[("fresh", SessionMode::Fresh), ("resume", SessionMode::Resume)];
-}
-
-impl NamedChoice for WindowPace {
-    const CHOICES: &'static [(&'static str, Self)] = &[("free", WindowPace::Free), ("even", WindowPace::Even)];
-}
-
-impl NamedChoice for ReviewWhen {
-    const CHOICES: &'static [(&'static str, Self)] = &[("task", ReviewWhen::Task), ("end", ReviewWhen::End)];
-}
-
-impl NamedChoice for Mode {
-    const CHOICES: &'static [(&'static str, Self)] = &[
-        ("implementation", Mode::Implementation),
-        ("refactor", Mode::Refactor),
-        ("fix", Mode::Fix),
-    ];
-}
-
-impl NamedChoice for KnownFailures {
-    const CHOICES: &'static [(&'static str, Self)] =
-        &[("block", KnownFailures::Block), ("forgive", KnownFailures::Forgive)];
-}
-
-impl NamedChoice for RoomUse {
-    const CHOICES: &'static [(&'static str, Self)] = &[
-        ("auto", RoomUse::Auto),
-        ("required", RoomUse::Required),
-        ("off", RoomUse::Off),
-    ];
-}
-
-impl NamedChoice for Bite {
-    const CHOICES: &'static [(&'static str, Self)] = &[
-        ("off", Bite::Off),
-        ("report", Bite::Report),
-        ("refuse", Bite::Refuse),
-        ("require", Bite::Require),
-    ];
-}
-
-impl NamedChoice for Proof {
-    const CHOICES: &'static [(&'static str, Self)] = &[
-        ("any", Proof::Nothing),
-        ("passed", Proof::ExitCodes),
-        ("verified", Proof::Tests),
-    ];
-}
-
-impl NamedChoice for GoalsWhen {
-    const CHOICES: &'static [(&'static str, Self)] = &[
-        ("background", GoalsWhen::Background),
-        ("claim", GoalsWhen::Claim),
-        ("iteration", GoalsWhen::Iteration),
-        ("both", GoalsWhen::Iteration),
-    ];
-}
-
-impl NamedChoice for PermissionMode {
-    const CHOICES: &'static [(&'static str, Self)] = &[
-        ("auto", PermissionMode::Auto),
-        ("ask", PermissionMode::Ask),
-        ("restricted", PermissionMode::Restricted),
-        ("readonly", PermissionMode::Readonly),
-    ];
-}
-
-impl NamedChoice for Unanswered {
-    const CHOICES: &'static [(&'static str, Self)] = &[
-        ("deny", Unanswered::Deny),
-        ("allow", Unanswered::Allow),
-        ("pause", Unanswered::Pause),
-        ("block", Unanswered::Block),
-    ];
+choices! {
+    SessionMode: "fresh" = Fresh, "resume" = Resume;
+    WindowPace: "free" = Free, "even" = Even;
+    ReviewWhen: "task" = Task, "end" = End;
+    Mode: "implementation" = Implementation, "refactor" = Refactor, "fix" = Fix;
+    KnownFailures: "block" = Block, "forgive" = Forgive;
+    RoomUse: "auto" = Auto, "required" = Required, "off" = Off;
+    Bite: "off" = Off, "report" = Report, "refuse" = Refuse, "require" = Require;
+    Proof: "any" = Nothing, "passed" = ExitCodes, "verified" = Tests;
+    GoalsWhen: "background" = Background, "claim" = Claim, "iteration" = Iteration;
+    PermissionMode: "auto" = Auto, "ask" = Ask, "restricted" = Restricted, "readonly" = Readonly;
+    Unanswered: "deny" = Deny, "allow" = Allow, "pause" = Pause, "block" = Block;
+    StopSignal: "interrupt" = Interrupt, "terminate" = Terminate;
 }
 
 impl NamedChoice for ToolKind {
     const CHOICES: &'static [(&'static str, Self)] = &ToolKind::NAMES;
-}
-
-impl NamedChoice for StopSignal {
-    const CHOICES: &'static [(&'static str, Self)] = &[
-        ("interrupt", StopSignal::Interrupt),
-        ("terminate", StopSignal::Terminate),
-    ];
 }
