@@ -1,64 +1,15 @@
-//! Commands and flags that ralph had once, with their replacement.
+//! Recognises commands and flags that ralph had once.
 
-use crate::error::{Failure, FailureKind};
-
-/// The removed commands, as they were typed behind `ralph`, with what to type instead. Sorted.
-pub(super) const REMOVED: &[(&str, &str)] = &[
-    ("adapters list", "`ralph adapters` lists them"),
-    (
-        "adapters list --registry",
-        "`ralph adapters add NAME` lists the agents of the registry if it knows none of that name",
-    ),
-    (
-        "adapters test",
-        "`ralph adapters check ID` runs a turn of the agent and says whether it works here",
-    ),
-    (
-        "bisect",
-        "`ralph report` says after which iteration a goal failed; `git bisect run COMMAND` searches commits",
-    ),
-    (
-        "blame",
-        "`git blame FILE` says which iteration wrote a line where iterations are committed: \"commit\": \"iteration\"",
-    ),
-    (
-        "comment --export",
-        "`ralph comment --json` prints all comments, with the findings of a review that name a place",
-    ),
-    (
-        "config path",
-        "`ralph config` lists the files, and the settings in effect",
-    ),
-    ("config show", "`ralph config` prints them"),
-    ("engines show", "`ralph engines ENGINE` shows one"),
-    (
-        "goals assay",
-        "`ralph goals check` runs the goals, and names those that only an exit code backs",
-    ),
-    ("goals list", "`ralph goals` lists them"),
-    ("many pause", "`ralph pause` pauses the running batch"),
-    (
-        "many steer",
-        "`ralph steer --to PLAN TEXT` sends the agent of a plan a message",
-    ),
-    ("notify test", "`ralph notify` sends one"),
-    ("permissions list", "`ralph permissions` lists the rules"),
-    (
-        "permissions mode",
-        "`ralph continue --permission-mode MODE` sets the mode of the active run",
-    ),
-    ("plan next", "`ralph plan --next` prints the next task"),
-    ("plan show", "`ralph plan` shows it"),
-    ("plan take-back", "`ralph plan set-aside --undo TASK` takes it back"),
-    ("sandbox show", "`ralph sandbox` lists what may be used"),
-    ("withdraw", "`ralph steer --withdraw N` withdraws a message"),
-];
+use crate::{
+    config::REMOVED_COMMANDS,
+    error::{Failure, FailureKind},
+};
 
 /// The error for a command line with a removed command or flag: the longest of the table that fits. `words` are the
 /// arguments behind `ralph`.
 pub(super) fn failure<'w>(words: impl IntoIterator<Item = &'w str>) -> Option<Failure> {
     let words: Vec<&str> = words.into_iter().collect();
-    let (name, instead) = REMOVED.iter().rev().find(|(name, _)| has(&words, name))?;
+    let (name, instead) = REMOVED_COMMANDS.iter().rev().find(|(name, _)| has(&words, name))?;
     Some(Failure::new(FailureKind::Usage, format!("`ralph {name}` was removed")).hint(*instead))
 }
 
@@ -81,8 +32,8 @@ mod tests {
 
     #[test]
     fn each_removed_command_is_told_what_to_type_instead() {
-        assert!(REMOVED.is_sorted());
-        for (name, instead) in REMOVED {
+        assert!(REMOVED_COMMANDS.is_sorted());
+        for (name, instead) in REMOVED_COMMANDS {
             let said = failure(name.split(' ')).unwrap().to_string();
             assert_eq!(said, format!("error: `ralph {name}` was removed\nhint: {instead}"));
             let args: Vec<OsString> = ["ralph"]

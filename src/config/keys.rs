@@ -1,9 +1,6 @@
 //! The programs that get variables with keys of others.
 
-use ralph_policy::{
-    settings,
-    settings::{NameList, Sample},
-};
+use ralph_policy::{samples, settings, settings::NameList};
 
 settings! {
     /// Variables with keys. An agent gets those that its adapter names (`login.env` and `login.keys`), and none of
@@ -16,9 +13,7 @@ settings! {
     }
 }
 
-/// Names of variables.
-pub struct Variables;
-
-impl Sample for Variables {
-    const SAMPLE: &'static str = r#"["OPENAI_API_KEY"]"#;
+samples! {
+    /// Names of variables.
+    Variables: r#"["OPENAI_API_KEY"]"#;
 }

@@ -2,45 +2,24 @@
 
 use ralph_policy::settings::{Merged, SettingOrigin};
 
-/// A setting, or a section of settings, that only a leaf uses.
-struct LeafSetting {
-    key: &'static str,
-    /// The feature of the package with the leaf.
-    feature: &'static str,
-    is_built_in: bool,
-}
-
-const LEAF_SETTINGS: &[LeafSetting] = &[
-    LeafSetting {
-        key: "deliver",
-        feature: "batch",
-        is_built_in: cfg!(feature = "batch"),
-    },
-    LeafSetting {
-        key: "listen",
-        feature: "page",
-        is_built_in: cfg!(feature = "page"),
-    },
-    LeafSetting {
-        key: "native",
-        feature: "native",
-        is_built_in: cfg!(feature = "native"),
-    },
-    LeafSetting {
-        key: "otel",
-        feature: "telemetry",
-        is_built_in: cfg!(feature = "telemetry"),
-    },
+/// The settings, and sections of settings, that only a leaf uses: each with the feature of the package with the leaf, and
+/// whether it is built in.
+const LEAF_SETTINGS: &[(&str, &str, bool)] = &[
+    ("deliver", "batch", cfg!(feature = "batch")),
+    ("listen", "page", cfg!(feature = "page")),
+    ("native", "native", cfg!(feature = "native")),
+    ("otel", "telemetry", cfg!(feature = "telemetry")),
 ];
 
 /// Says which settings have no effect, because this ralph is built without what they set.
 pub(super) fn without_effect(merged: &Merged) -> Vec<String> {
-    let left_out = LEAF_SETTINGS.iter().filter(|setting| !setting.is_built_in);
-    left_out.filter_map(|setting| notice(merged, setting)).collect()
+    let left_out = LEAF_SETTINGS.iter().filter(|(.., is_built_in)| !is_built_in);
+    left_out
+        .filter_map(|(key, feature, _)| notice(merged, key, feature))
+        .collect()
 }
 
-fn notice(merged: &Merged, setting: &LeafSetting) -> Option<String> {
-    let LeafSetting { key, feature, .. } = setting;
+fn notice(merged: &Merged, key: &str, feature: &str) -> Option<String> {
     let rows = merged.rows();
     let is_its = |row: &str| {
         row.strip_prefix(key)
@@ -62,14 +41,9 @@ mod tests {
 
     #[test]
     fn a_setting_of_a_leaf_that_is_left_out_is_said_to_have_no_effect() {
-        let setting = LeafSetting {
-            key: "native",
-            feature: "native",
-            is_built_in: false,
-        };
         let said = |text: &str| {
             let files = Files::of_project(text);
-            let said = notice(&files.load().merged, &setting)?;
+            let said = notice(&files.load().merged, "native", "native")?;
             Some(said.replace(&format!("{}/", files.directory.path().display()), ""))
         };
         assert_eq!(
@@ -82,8 +56,8 @@ mod tests {
     #[test]
     fn every_setting_of_a_leaf_is_a_setting() {
         let merged = Files::new().load().merged;
-        for setting in LEAF_SETTINGS {
-            assert!(merged.get(setting.key).is_some(), "{}", setting.key);
+        for (key, ..) in LEAF_SETTINGS {
+            assert!(merged.get(key).is_some(), "{key}");
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use ralph_policy::{
-    grammars,
+    grammars, samples,
     settings::{Grammar, Mistake, NameList, Node, Sample, SingleLine, accept},
 };
 use serde_json::Value;
@@ -46,11 +46,9 @@ fn address(text: &str) -> Option<SocketAddr> {
     }
 }
 
-/// Host names of proxies, each with or without a port.
-pub struct ProxyHosts;
-
-impl Sample for ProxyHosts {
-    const SAMPLE: &'static str = r#"["ralph.example.org", "phone.example.org:8443"]"#;
+samples! {
+    /// Host names of proxies, each with or without a port.
+    ProxyHosts: r#"["ralph.example.org", "phone.example.org:8443"]"#;
 }
 
 impl Grammar for ProxyHosts {

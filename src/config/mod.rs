@@ -40,6 +40,7 @@ pub use keys::SharedKeys;
 pub use load::{Loaded, load};
 pub use native::Native;
 pub use permissions::PermissionSettings;
+pub(crate) use removed::REMOVED_COMMANDS;
 pub use render::{SettingFlag, example, flags, paths, schema, show};
 pub use sandbox::{SandboxMode, SandboxSettings};
 pub use screen::{ScreenSettings, ScreenTheme};

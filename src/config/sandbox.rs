@@ -5,8 +5,8 @@
 use std::path::Path;
 
 use ralph_policy::{
-    choices, settings,
-    settings::{Grammar, Leaf, Mistake, NameList, Node, OneOf, Sample, SettingOrigin, accept},
+    choices, samples, settings,
+    settings::{Grammar, Leaf, Mistake, NameList, Node, OneOf, SettingOrigin, accept},
 };
 use ralph_system::sandbox::hosts::AllowedHost;
 use serde_json::Value;
@@ -50,18 +50,11 @@ choices! {
     SandboxMode: "off" = Off, "auto" = Auto, "on" = On, "strict" = Strict;
 }
 
-/// Directories and files.
-pub struct SandboxPaths;
-
-impl Sample for SandboxPaths {
-    const SAMPLE: &'static str = r#"["~/.cache/foo", "$DATA/foo"]"#;
-}
-
-/// Names and paths of sockets.
-pub struct SandboxSockets;
-
-impl Sample for SandboxSockets {
-    const SAMPLE: &'static str = r#"["ssh-agent", "~/tool.sock"]"#;
+samples! {
+    /// Directories and files.
+    SandboxPaths: r#"["~/.cache/foo", "$DATA/foo"]"#;
+    /// Names and paths of sockets.
+    SandboxSockets: r#"["ssh-agent", "~/tool.sock"]"#;
 }
 
 /// Host names, each with or without a port.

@@ -13,10 +13,10 @@ use ralph_core::{
     limits::WARN_AT,
 };
 use ralph_policy::{
-    choices, settings,
+    choices, samples, settings,
     settings::{
         Amount, BigCount, Duration, FilePath, Limit, Maybe, NameList, OneOf, OptionalLimit, Percent, PositiveCount,
-        Prose, Sample, SettingsRecord, SettingsSection, SingleLine, Switch, WholeNumber,
+        Prose, SettingsRecord, SettingsSection, SingleLine, Switch, WholeNumber,
     },
 };
 
@@ -493,32 +493,15 @@ impl Config {
     }
 }
 
-/// Ids of adapters.
-pub struct Adapters;
-
-impl Sample for Adapters {
-    const SAMPLE: &'static str = r#"["claude", "codex"]"#;
-}
-
-/// Models, with or without an adapter.
-pub struct Workers;
-
-impl Sample for Workers {
-    const SAMPLE: &'static str = r#"["sonnet", "codex/gpt-5.4"]"#;
-}
-
-/// Patterns in the syntax of `.gitignore`.
-pub struct IgnorePatterns;
-
-impl Sample for IgnorePatterns {
-    const SAMPLE: &'static str = r#"[".env.local", "build/*.bin"]"#;
-}
-
-/// Patterns of files that decide the results of tests.
-pub struct GuardPatterns;
-
-impl Sample for GuardPatterns {
-    const SAMPLE: &'static str = r#"["spec/**", "scripts/check.sh"]"#;
+samples! {
+    /// Ids of adapters.
+    Adapters: r#"["claude", "codex"]"#;
+    /// Models, with or without an adapter.
+    Workers: r#"["sonnet", "codex/gpt-5.4"]"#;
+    /// Patterns in the syntax of `.gitignore`.
+    IgnorePatterns: r#"[".env.local", "build/*.bin"]"#;
+    /// Patterns of files that decide the results of tests.
+    GuardPatterns: r#"["spec/**", "scripts/check.sh"]"#;
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Settings of work trees.
 
 use ralph_policy::{
-    settings,
-    settings::{Limit, NameList, PositiveCount, Sample, WholeNumber},
+    samples, settings,
+    settings::{Limit, NameList, PositiveCount, WholeNumber},
 };
 
 settings! {
@@ -30,23 +30,11 @@ settings! {
     }
 }
 
-/// Commands for `sh -c`.
-pub struct TreeCommands;
-
-impl Sample for TreeCommands {
-    const SAMPLE: &'static str = r#"["npm ci", "npm run migrate"]"#;
-}
-
-/// Patterns in the syntax of `.gitignore`.
-pub struct CopyPatterns;
-
-impl Sample for CopyPatterns {
-    const SAMPLE: &'static str = r#"[".env*", "target/"]"#;
-}
-
-/// Paths in the project.
-pub struct LinkedPaths;
-
-impl Sample for LinkedPaths {
-    const SAMPLE: &'static str = r#"["node_modules", "data/fixtures"]"#;
+samples! {
+    /// Commands for `sh -c`.
+    TreeCommands: r#"["npm ci", "npm run migrate"]"#;
+    /// Patterns in the syntax of `.gitignore`.
+    CopyPatterns: r#"[".env*", "target/"]"#;
+    /// Paths in the project.
+    LinkedPaths: r#"["node_modules", "data/fixtures"]"#;
 }

@@ -136,6 +136,19 @@ pub trait Sample {
     const SAMPLE: &'static str;
 }
 
+/// Declares kinds of names, each with its example.
+#[macro_export]
+macro_rules! samples {
+    ($($(#[$attribute:meta])* $name:ident: $sample:literal;)+) => {$(
+        $(#[$attribute])*
+        pub struct $name;
+
+        impl $crate::settings::Sample for $name {
+            const SAMPLE: &'static str = $sample;
+        }
+    )+};
+}
+
 /// Names or patterns without repetitions, each on one line.
 pub struct NameList<S>(PhantomData<S>);
 
