@@ -77,11 +77,6 @@ impl Iteration {
         self.task.clone().filter(|_| self.role.is_work())
     }
 
-    /// Whether a rate limit of the agent ended it, in which case it is repeated and does not count.
-    pub fn was_limited(&self) -> bool {
-        self.outcome.as_ref().is_some_and(Outcome::was_limited)
-    }
-
     /// Whether its claim of completion was refused.
     pub fn was_refused(&self) -> bool {
         !self.look.refused.is_empty()

@@ -70,11 +70,6 @@ impl<T, const CAP: usize> Recent<T, CAP> {
         self.kept.back()
     }
 
-    /// The entry `age` places before the last.
-    pub fn before_last(&self, age: usize) -> Option<&T> {
-        self.kept.get(self.kept.len().checked_sub(age + 1)?)
-    }
-
     pub fn iter(&self) -> vec_deque::Iter<'_, T> {
         self.kept.iter()
     }
@@ -99,8 +94,6 @@ mod tests {
         (1..=5).for_each(|entry| recent.push(entry));
         assert_eq!(recent.iter().copied().collect::<Vec<_>>(), [3, 4, 5]);
         assert_eq!((recent.len(), recent.dropped()), (3, 2));
-        assert_eq!((recent.before_last(0), recent.before_last(2)), (Some(&5), Some(&3)));
-        assert_eq!(recent.before_last(3), None);
     }
 
     #[test]

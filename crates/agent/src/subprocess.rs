@@ -92,10 +92,6 @@ impl SubprocessAdapter {
         self.identity = identity;
         self
     }
-
-    pub fn manifest(&self) -> &Manifest {
-        &self.manifest
-    }
 }
 
 impl AgentAdapter for SubprocessAdapter {

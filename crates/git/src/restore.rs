@@ -118,15 +118,6 @@ impl Repository {
     pub fn list(&self, run: &RunId) -> Result<Vec<SavedCheckpoint>, GitError> {
         self.verify(&mut self.state.lock())?;
         self.make_store()?;
-        let mut saved = self.list_stored(run)?;
-        if saved.is_empty() {
-            self.bring_in_earlier(run)?;
-            saved = self.list_stored(run)?;
-        }
-        Ok(saved)
-    }
-
-    fn list_stored(&self, run: &RunId) -> Result<Vec<SavedCheckpoint>, GitError> {
         let prefix = format!("{CHECKPOINTS}{run}/");
         let fields = "%(refname)%09%(objectname)%09%(tree)%09%(parent)%09%(committerdate:unix)%09%(contents:body)";
         let format = format!("--format={fields}");

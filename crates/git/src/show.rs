@@ -10,7 +10,7 @@ use ralph_core::event::{Checkpoint, RunId};
 
 use super::{
     CheckpointPosition, GitError, Moment, Repository,
-    process::{DEADLINE, Git, nul_separated},
+    process::{Git, nul_separated},
     restore::no_checkpoint,
     store::CHECKPOINTS,
 };
@@ -245,11 +245,12 @@ impl Repository {
     ///
     /// # Errors
     /// [`GitError::Refused`] when a commit is gone.
-    pub fn commits_between(&self, from: &Checkpoint, to: &Checkpoint) -> Result<Vec<Commit>, GitError> {
-        self.commits_within(DEADLINE, from, to)
-    }
-
-    fn commits_within(&self, time: Duration, from: &Checkpoint, to: &Checkpoint) -> Result<Vec<Commit>, GitError> {
+    pub(super) fn commits_within(
+        &self,
+        time: Duration,
+        from: &Checkpoint,
+        to: &Checkpoint,
+    ) -> Result<Vec<Commit>, GitError> {
         let Some(head) = to.head.as_ref().filter(|_| from.head != to.head) else {
             return Ok(Vec::new());
         };
@@ -261,7 +262,7 @@ impl Repository {
         Ok(oldest_first(&output.stdout))
     }
 
-    /// Lists the commits of several spans, each as [`Repository::commits_between`] does. One git process answers for
+    /// Lists the commits of several spans, each as [`Repository::commits_within`] does. One git process answers for
     /// all spans without merges, because a process for each of thousands would take seconds.
     pub fn commits_of_each(&self, spans: &[(Checkpoint, Checkpoint)]) -> Vec<Vec<Commit>> {
         let until = Instant::now() + LISTING_DEADLINE;

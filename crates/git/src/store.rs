@@ -188,16 +188,6 @@ impl Repository {
         git.args([self.layout.git_dir.as_os_str(), what.as_ref()])
     }
 
-    /// Brings in the checkpoints of a run from before there was a store.
-    pub(super) fn bring_in_earlier(&self, run: &RunId) -> Result<(), GitError> {
-        if self.is_without_repository() {
-            return Ok(());
-        }
-        self.fetch(&format!("{CHECKPOINTS}{run}/*:{CHECKPOINTS}{run}/*"))
-            .run()
-            .map(drop)
-    }
-
     /// Whether the repository of the project is gone, and the store stands in for it.
     pub(super) fn is_without_repository(&self) -> bool {
         self.store.as_ref() == Some(&self.layout.git_dir)

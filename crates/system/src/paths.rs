@@ -79,12 +79,6 @@ impl ProjectPaths {
         }
     }
 
-    /// Returns the directory of the work trees of all batches of the project. It is not within a state, which is excluded
-    /// from checkpoints and hidden from agents.
-    pub fn work_trees(&self) -> PathBuf {
-        work_trees_of(self.states().root(), &self.state)
-    }
-
     /// Returns the project's directory below the state directory.
     pub fn state(&self) -> &Path {
         &self.state

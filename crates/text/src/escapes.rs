@@ -45,12 +45,6 @@ impl Escapes {
         self.characters.feed(bytes, |whole| parser.advance(performer, whole));
     }
 
-    /// Parses until `performer` is terminated. Returns the number of bytes parsed. `bytes` must not cut a character.
-    pub fn feed_until_terminated(&mut self, bytes: &[u8], performer: &mut impl Perform) -> usize {
-        self.is_within = true;
-        self.parser.advance_until_terminated(performer, bytes)
-    }
-
     /// Parses like [`Escapes::feed`], but plain characters outside of sequences bypass the parser, which reports them
     /// one by one. Most output consists of such characters.
     pub(crate) fn feed_runs(&mut self, bytes: &[u8], performer: &mut impl PerformRuns) {

@@ -5,7 +5,7 @@ use ralph_core::{
         BACKGROUND_COMMAND_CAP_BYTES, BackgroundEnd, BackgroundProgress, BackgroundRefusal, BackgroundResult, Decision,
         Requester,
     },
-    run::{Background, BackgroundState, BackgroundTask},
+    run::{BackgroundState, BackgroundTask},
 };
 use ralph_text::one_line;
 
@@ -53,24 +53,6 @@ pub fn background_went_well(result: &BackgroundResult) -> bool {
         | BackgroundEnd::Killed
         | BackgroundEnd::Lost => false,
     }
-}
-
-/// `2 background tasks: npm run dev (ended with the run), cargo test (exit code 101)`; `None` if none was started.
-pub fn background_in_words(background: &Background) -> Option<String> {
-    if background.started == 0 {
-        return None;
-    }
-    let of_task = |task: &BackgroundTask| {
-        let command = command_in_words(&task.command);
-        format!("{command} ({})", background_state_in_words(task))
-    };
-    let mut tasks: Vec<String> = background.tasks.iter().map(of_task).collect();
-    let more = u64::from(background.started).saturating_sub(tasks.len() as u64);
-    if more > 0 {
-        tasks.insert(0, format!("{more} earlier"));
-    }
-    let count = counted(u64::from(background.started), "background task");
-    Some(format!("{count}: {}", tasks.join(", ")))
 }
 
 pub(super) fn started(number: u32, by: Requester, command: &str) -> (Tone, String) {
@@ -209,18 +191,6 @@ mod tests {
         assert_eq!(command_in_words("cd web\nnpm run dev\n"), "cd web …");
         let long = "ä".repeat(100);
         assert_eq!(command_in_words(&long), format!("{} …", "ä".repeat(60)));
-    }
-
-    #[test]
-    fn a_run_names_its_tasks_and_what_became_of_them() {
-        let mut background = Background::default();
-        assert_eq!(background_in_words(&background), None);
-        background.started = 12;
-        background.tasks = vec![task(11, "npm run dev", None), task(12, "cargo test", Some(exited(101)))];
-        assert_eq!(
-            background_in_words(&background).as_deref(),
-            Some("12 background tasks: 10 earlier, npm run dev (running), cargo test (exit code 101)")
-        );
     }
 
     #[test]

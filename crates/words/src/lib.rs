@@ -44,8 +44,8 @@ use schemars::JsonSchema;
 
 pub use background::background_in_prompt;
 pub use background::{
-    background_in_words, background_progress_in_words, background_refusal_in_words, background_state_in_words,
-    background_went_well, command_in_words,
+    background_progress_in_words, background_refusal_in_words, background_state_in_words, background_went_well,
+    command_in_words,
 };
 pub use batch::{
     batch_hints, batch_line, batch_usage_in_words, budget_in_words, confirm_hint, conflict_in_words, held_in_words,

@@ -49,10 +49,6 @@ impl ServerUrl {
         }
     }
 
-    pub fn port(&self) -> u16 {
-        self.port
-    }
-
     /// Whether the server is reached over TLS.
     pub fn is_encrypted(&self) -> bool {
         self.encrypted

@@ -768,7 +768,11 @@ fn the_commits_of_many_iterations_are_found_at_once_as_they_are_one_by_one() {
     let spans = pairs(&heads);
     let one_by_one: Vec<_> = spans
         .iter()
-        .map(|(from, to)| repository.commits_between(from, to).unwrap_or_default())
+        .map(|(from, to)| {
+            repository
+                .commits_within(crate::process::DEADLINE, from, to)
+                .unwrap_or_default()
+        })
         .collect();
     assert_eq!(repository.commits_of_each(&spans), one_by_one);
     assert!(

@@ -361,7 +361,9 @@ fn objects_are_what_their_names_say_whatever_the_repository_says_of_them() {
     let shown = || {
         let (detail, colour) = (DiffDetail::Patch, DiffColour::No);
         let diff = repository.difference(&first, Some(&last), detail, colour, &[]).unwrap();
-        let commits = repository.commits_between(&first, &last).unwrap();
+        let commits = repository
+            .commits_within(crate::process::DEADLINE, &first, &last)
+            .unwrap();
         let tree = repository.git().args(["log", "-1", "--format=%T"]).run().unwrap();
         (diff.bytes, commits, tree.line().unwrap())
     };

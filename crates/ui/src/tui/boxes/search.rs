@@ -295,7 +295,7 @@ mod tests {
         press(&mut limits, "c/session");
         assert!(limits.ui.line() > 0 && where_it_is(&limits).starts_with("session"));
         press(&mut limits, "zzz");
-        assert!(limits.ui.search.missed());
+        assert_eq!(limits.ui.search.found, Some(None));
         let mut asked = watching();
         asked.apply(&ralph_core::event::Record {
             seq: 99,

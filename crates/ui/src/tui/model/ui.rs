@@ -364,12 +364,7 @@ pub struct Search {
     pub landed: Option<SearchPosition>,
 }
 
-impl Search {
-    /// Whether the last search found nothing.
-    pub fn missed(&self) -> bool {
-        self.found == Some(None)
-    }
-}
+impl Search {}
 
 /// The current match, in a pane with its own lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
