@@ -107,6 +107,24 @@ pub struct TaskConsumption {
     pub usage: Usage,
 }
 
+/// What most rows have.
+const USUAL: LimitRow = LimitRow {
+    kind: LimitKind::MaxIterations,
+    scope: LimitScope::Run,
+    unit: LimitUnit::Count,
+    noun: "",
+    name: "",
+    setting: "",
+    flag: "",
+    value: "N",
+    more: None,
+    by_default: false,
+    ends_turn: TurnEnd::ByReport,
+    max: |_| None,
+    used: |_| None,
+    change: None,
+};
+
 macro_rules! limits {
     ($( $(#[$doc:meta])* $kind:ident { $($column:ident: $value:expr,)* } )*) => {
         /// The name of a limit.
@@ -117,7 +135,7 @@ macro_rules! limits {
         }
 
         /// All limits, in the order in which they are shown and, within a scope, looked at.
-        pub const LIMITS: &[LimitRow] = &[ $( LimitRow { kind: LimitKind::$kind, $($column: $value,)* }, )* ];
+        pub const LIMITS: &[LimitRow] = &[ $( LimitRow { kind: LimitKind::$kind, $($column: $value,)* ..USUAL }, )* ];
     };
 }
 
@@ -129,7 +147,6 @@ limits! {
         name: "iterations",
         setting: "limits.maxIterations",
         flag: "--max-iterations",
-        value: "N",
         more: Some("--iterations"),
         by_default: true,
         ends_turn: TurnEnd::Never,
@@ -145,7 +162,6 @@ limits! {
         setting: "limits.maxTime",
         flag: "--max-time",
         value: "TIME",
-        more: None,
         by_default: true,
         ends_turn: TurnEnd::ByTimer,
         max: |limits| limits.max_time_ms.map(figure),
@@ -160,9 +176,6 @@ limits! {
         setting: "limits.maxCostUsd",
         flag: "--max-cost-usd",
         value: "USD",
-        more: None,
-        by_default: false,
-        ends_turn: TurnEnd::ByReport,
         max: |limits| limits.max_cost_usd,
         used: |used| used.usage.cost_usd,
         change: Some(|new, max| new.max_cost_usd = Some(max)),
@@ -174,10 +187,6 @@ limits! {
         name: "tokens",
         setting: "limits.maxTokens",
         flag: "--max-tokens",
-        value: "N",
-        more: None,
-        by_default: false,
-        ends_turn: TurnEnd::ByReport,
         max: |limits| limits.max_tokens.map(figure),
         used: |used| used.usage.tokens().map(figure),
         change: Some(|new, max| new.max_tokens = Some(whole(max))),
@@ -189,13 +198,9 @@ limits! {
         name: "task's iterations",
         setting: "limits.perTask.maxIterations",
         flag: "--max-iterations-per-task",
-        value: "N",
-        more: None,
-        by_default: false,
         ends_turn: TurnEnd::Never,
         max: |limits| limits.per_task.max_iterations.map(f64::from),
         used: |used| Some(f64::from(used.task?.iterations)),
-        change: None,
     }
     TaskCost {
         scope: LimitScope::Task,
@@ -205,12 +210,8 @@ limits! {
         setting: "limits.perTask.maxCostUsd",
         flag: "--max-cost-usd-per-task",
         value: "USD",
-        more: None,
-        by_default: false,
-        ends_turn: TurnEnd::ByReport,
         max: |limits| limits.per_task.max_cost_usd,
         used: |used| used.task?.usage.cost_usd,
-        change: None,
     }
     TaskTokens {
         scope: LimitScope::Task,
@@ -219,13 +220,8 @@ limits! {
         name: "task's tokens",
         setting: "limits.perTask.maxTokens",
         flag: "--max-tokens-per-task",
-        value: "N",
-        more: None,
-        by_default: false,
-        ends_turn: TurnEnd::ByReport,
         max: |limits| limits.per_task.max_tokens.map(figure),
         used: |used| used.task?.usage.tokens().map(figure),
-        change: None,
     }
     DayCost {
         scope: LimitScope::Day,
@@ -235,12 +231,8 @@ limits! {
         setting: "limits.perDay.maxCostUsd",
         flag: "--max-cost-usd-per-day",
         value: "USD",
-        more: None,
-        by_default: false,
-        ends_turn: TurnEnd::ByReport,
         max: |limits| limits.per_day.max_cost_usd,
         used: |used| used.today?.cost_usd,
-        change: None,
     }
     DayTokens {
         scope: LimitScope::Day,
@@ -249,13 +241,8 @@ limits! {
         name: "today's tokens",
         setting: "limits.perDay.maxTokens",
         flag: "--max-tokens-per-day",
-        value: "N",
-        more: None,
-        by_default: false,
-        ends_turn: TurnEnd::ByReport,
         max: |limits| limits.per_day.max_tokens.map(figure),
         used: |used| used.today?.tokens().map(figure),
-        change: None,
     }
     /// Only waited for; it ends no run.
     CallsPerHour {
@@ -265,13 +252,9 @@ limits! {
         name: "calls per hour",
         setting: "limits.callsPerHour",
         flag: "--calls-per-hour",
-        value: "N",
-        more: None,
-        by_default: false,
         ends_turn: TurnEnd::Never,
         max: |limits| limits.calls_per_hour.map(f64::from),
         used: |used| Some(f64::from(used.calls)),
-        change: None,
     }
     Subagents {
         scope: LimitScope::Iteration,
@@ -280,13 +263,10 @@ limits! {
         name: "subagents",
         setting: "limits.subagents.perIteration",
         flag: "--max-subagents",
-        value: "N",
-        more: None,
         by_default: true,
         ends_turn: TurnEnd::ByExcess,
         max: |limits| limits.subagents.per_iteration.map(f64::from),
         used: |used| Some(f64::from(used.subagents.started)),
-        change: None,
     }
     SubagentsAtOnce {
         scope: LimitScope::Iteration,
@@ -295,13 +275,10 @@ limits! {
         name: "parallel subagents",
         setting: "limits.subagents.atOnce",
         flag: "--max-parallel-subagents",
-        value: "N",
-        more: None,
         by_default: true,
         ends_turn: TurnEnd::ByExcess,
         max: |limits| limits.subagents.at_once.map(f64::from),
         used: |used| Some(f64::from(used.subagents.running)),
-        change: None,
     }
     SubagentDepth {
         scope: LimitScope::Iteration,
@@ -310,13 +287,10 @@ limits! {
         name: "subagent levels",
         setting: "limits.subagents.depth",
         flag: "--max-subagent-depth",
-        value: "N",
-        more: None,
         by_default: true,
         ends_turn: TurnEnd::ByExcess,
         max: |limits| limits.subagents.depth.map(f64::from),
         used: |used| Some(f64::from(used.subagents.depth)),
-        change: None,
     }
 }
 
