@@ -321,9 +321,7 @@ settings! {
         /// give the plan's agent another task, at most twice.
         merges("merges"): Switch = false,
     }
-}
 
-settings! {
     /// The evidence that a claim of completion needs.
     pub struct CompletionSettings {
         /// The token that an agent writes as <promise>…</promise> when all is done. null uses a fresh token for each
@@ -336,9 +334,7 @@ settings! {
         /// the agent has to say that it is done. At 90, boxes and goals both count.
         min_confidence("minConfidence"): Percent = 50,
     }
-}
 
-settings! {
     /// Checks of the tests that goals run, so that *verified* means more than an exit code.
     pub struct Gate {
         /// Whether goals run before the first iteration, so that ralph notices tests that later disappear: "auto" if
@@ -363,17 +359,13 @@ settings! {
         #[flag("--require", "PROOF", "The minimum proof of success: any, passed or verified; less exits with 9 [default: any]")]
         require("require"): OneOf<Proof> = "any",
     }
-}
 
-settings! {
     /// ralph's own tools, which agents get as the MCP server `ralph`: the plan, the goals, claims, questions and notes.
     pub struct ToolSettings {
         /// Whether agents get these tools.
         enabled("enabled"): Switch = true,
     }
-}
 
-settings! {
     /// Ignored files in checkpoints, which otherwise contain all files that git does not ignore.
     pub struct CheckpointSettings {
         /// Ignored files that checkpoints include, as patterns of .gitignore: [".env.local", "build/*.bin"]. To find

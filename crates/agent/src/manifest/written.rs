@@ -64,9 +64,7 @@ settings! {
         capabilities("capabilities"): SettingsSection<WrittenCapabilities>,
         patterns("patterns"): SettingsSection<WrittenPatterns>,
     }
-}
 
-settings! {
     /// The command line of one session.
     pub(crate) struct WrittenCommand {
         /// The program: a name on `PATH`, or a path.
@@ -91,9 +89,7 @@ settings! {
         /// Whether the agent's tools do not see the user's git configuration.
         git_identity("git_identity"): Switch = false,
     }
-}
 
-settings! {
     /// The live channel, which carries messages to the running agent.
     pub(crate) struct WrittenLive {
         /// The protocol of the channel.
@@ -113,9 +109,7 @@ settings! {
         process("process"): OneOf<AgentProcess> = "fresh",
         asking("asking"): SettingsSection<WrittenAsking>,
     }
-}
 
-settings! {
     /// How the agent is made to request permission before it uses a tool, for runs with rules.
     pub(crate) struct WrittenAsking {
         /// The kinds of tools that the agent requests permission for at every use.
@@ -129,9 +123,7 @@ settings! {
         /// Files in which the user can allow the agent to run commands without asking.
         bypass("bypass"): TextList = [],
     }
-}
 
-settings! {
     /// How the agent gets MCP servers; not needed over ACP.
     pub(crate) struct WrittenMcp {
         /// The format of the servers in place of `{mcp_servers}`.
@@ -144,9 +136,7 @@ settings! {
         /// stopped.
         stays("stays"): Switch = false,
     }
-}
 
-settings! {
     /// The subagents that the agent starts.
     pub(crate) struct WrittenSubagents {
         /// The names of the tools that start one. Each use counts as one, unless the agent reports its subagents itself;
@@ -155,9 +145,7 @@ settings! {
         at_once("at_once"): SettingsSection<WrittenSubagentCap>,
         depth("depth"): SettingsSection<WrittenSubagentCap>,
     }
-}
 
-settings! {
     /// A limit of the agent itself, which is lowered to that of the run.
     pub(crate) struct WrittenSubagentCap {
         /// The limit of an agent that is not told one.
@@ -167,25 +155,19 @@ settings! {
         /// The variable that sets it.
         env("env"): Maybe<AnyText>,
     }
-}
 
-settings! {
     /// The form of model names.
     pub(crate) struct WrittenModel {
         /// Names with or without the provider.
         form("form"): OneOf<ModelForm> = "name",
     }
-}
 
-settings! {
     /// The meaning of reported usage.
     pub(crate) struct WrittenUsage {
         /// Whether a continued session reports the usage of the turn or the sum so far.
         counts("counts"): Maybe<OneOf<UsageScope>>,
     }
-}
 
-settings! {
     /// How the agent is stopped.
     pub(crate) struct WrittenStop {
         /// The first signal, with which the agent cleans up best.
@@ -193,17 +175,13 @@ settings! {
         /// The grace period after each signal, in milliseconds.
         grace_ms("grace_ms"): WholeNumber<0, 60_000> = 3000,
     }
-}
 
-settings! {
     /// How the version is determined.
     pub(crate) struct WrittenProbe {
         /// Arguments that print the version.
         args("args"): Maybe<TextList>,
     }
-}
 
-settings! {
     /// The credentials of the agent.
     pub(crate) struct WrittenLogin {
         /// Variables with a credential; each is enough.
@@ -215,9 +193,7 @@ settings! {
         /// The command to log in.
         hint("hint"): Maybe<AnyText>,
     }
-}
 
-settings! {
     /// Access that the agent needs in the sandbox.
     pub(crate) struct WrittenSandbox {
         /// Directories with the agent's own state.
@@ -227,17 +203,13 @@ settings! {
         /// Hosts that the agent connects to, its model's first.
         hosts("hosts"): TextList = [],
     }
-}
 
-settings! {
     /// How to get the agent.
     pub(crate) struct WrittenInstall {
         /// The command to install the agent.
         hint("hint"): Maybe<AnyText>,
     }
-}
 
-settings! {
     /// Capabilities beyond running a prompt to its end.
     pub(crate) struct WrittenCapabilities {
         /// The agent accepts text while it works.
@@ -249,9 +221,7 @@ settings! {
         /// The agent reports usage during its turn.
         usage_in_turn("usage_in_turn"): Maybe<Switch>,
     }
-}
 
-settings! {
     /// The meaning of output that the agent writes only for people.
     pub(crate) struct WrittenPatterns {
         /// The usage of one request.
@@ -266,9 +236,7 @@ settings! {
         after("after"): Maybe<Expression>,
         problem("problem"): SettingsSection<WrittenProblems>,
     }
-}
 
-settings! {
     /// The signs of failures.
     pub(crate) struct WrittenProblems {
         auth("auth"): Maybe<Expression>,

@@ -172,7 +172,7 @@ fn known_fields<R: SettingsRecord>(unknown: &str) -> String {
 /// `with { field_name: value, }`.
 #[macro_export]
 macro_rules! settings {
-    (
+    ($(
         $(#[doc = $doc:literal])*
         $visibility:vis struct $name:ident {
             $(
@@ -181,7 +181,7 @@ macro_rules! settings {
                 $field:ident($key:literal): $grammar:ty $(= $default:tt)?,
             )*
         }
-    ) => {
+    )+) => {$(
         $(#[doc = $doc])*
         #[derive(Debug, Clone, PartialEq)]
         $visibility struct $name {
@@ -201,7 +201,7 @@ macro_rules! settings {
                 )*
             }
         }
-    };
+    )+};
     (
         $(#[doc = $doc:literal])*
         $visibility:vis struct $name:ident for $held:ident {
