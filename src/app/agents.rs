@@ -10,7 +10,7 @@ use std::{
 use ralph_agent::{
     AgentAdapter, Capabilities, Channel, GitIdentity,
     catalog::{AdapterSources, Catalog},
-    dialect::DialectKind,
+    dialect::{DialectKind, DialectTrait},
     greeting,
     manifest::{LiveLaunch, Manifest, Transport},
     mcp::{McpServers, RalphServer},
@@ -210,7 +210,9 @@ impl<'a> AgentChooser<'a> {
 
     /// Whether a watching user gains from the live channel, and the run loses nothing by it.
     fn is_better(&self, manifest: &Manifest, live: &LiveLaunch) -> bool {
-        let writes_along = manifest.dialect.is_some_and(DialectKind::streams_text);
+        let writes_along = manifest
+            .dialect
+            .is_some_and(|dialect| dialect.has(DialectTrait::StreamsText));
         let gains = live.capabilities.live_steering || !writes_along;
         let (limits, one_way) = (&self.config.limits, manifest.capabilities);
         // Tokens have a cost as well, by `prices`.

@@ -20,7 +20,7 @@ use ralph::config::Config;
 use ralph_agent::{
     Activity, AgentAdapter, AgentError, Capabilities, Display, NotLive, Prices, Session, SessionCommand,
     SessionRequest,
-    dialect::{self, Dialect, DialectKind, Finish},
+    dialect::{self, Dialect, DialectKind, DialectTrait, Finish},
 };
 use ralph_core::{
     event::{
@@ -297,7 +297,7 @@ impl Looping<'_> {
 }
 
 fn agent_is_terminal(agent: &FunctionAgent) -> bool {
-    !agent.dialect.is_structured()
+    !agent.dialect.has(DialectTrait::Structured)
 }
 
 /// Waits for a condition that other processes bring about. Time advances by `passes` and then stands still: paused time
@@ -727,7 +727,7 @@ impl AgentAdapter for InProcessAdapter {
         let output = Arc::new(Mutex::new(SessionOutput {
             dialect: self.agent.dialect.parser(),
             display: request.display,
-            is_structured: self.agent.dialect.is_structured(),
+            is_structured: self.agent.dialect.has(DialectTrait::Structured),
             out,
             activity: Activity::default(),
             exit: Exit::Code { code: 0 },

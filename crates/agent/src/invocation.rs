@@ -11,7 +11,7 @@ use ralph_system::proc::{Launch, Stdin, StdoutMode};
 
 use super::{
     Capabilities, SessionRequest, check,
-    dialect::DialectKind,
+    dialect::DialectTrait,
     manifest::{LiveLaunch, Manifest, PromptBy},
     mcp::{McpServer, with_before},
     template::{AdapterPlaceholder, AdapterTemplate},
@@ -90,7 +90,11 @@ pub(super) fn launch(
             PromptBy::Stdin => Stdin::File(request.prompt.clone()),
             PromptBy::File => Stdin::Null,
         },
-        stdout: if live.is_some() || manifest.dialect.is_some_and(DialectKind::is_structured) {
+        stdout: if live.is_some()
+            || manifest
+                .dialect
+                .is_some_and(|dialect| dialect.has(DialectTrait::Structured))
+        {
             StdoutMode::Piped
         } else {
             StdoutMode::Terminal

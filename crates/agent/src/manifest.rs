@@ -16,7 +16,7 @@ use ralph_system::proc::Ladder;
 
 use super::{
     AgentError, Capabilities,
-    dialect::{DialectKind, LinePatterns},
+    dialect::{DialectKind, DialectTrait, LinePatterns},
     login::{CredentialSources, expanded},
     manifest_error::ManifestError,
     model::{ModelForm, ProviderMissing},
@@ -135,7 +135,7 @@ impl Manifest {
             usage_in_turn: written
                 .capabilities
                 .usage_in_turn
-                .unwrap_or_else(|| dialect.is_none_or(DialectKind::reports_usage_in_turn)),
+                .unwrap_or_else(|| dialect.is_none_or(|dialect| dialect.has(DialectTrait::UsageInTurn))),
         };
         let capabilities = match (&live, dialect) {
             (Some(live), None) => live.capabilities,
@@ -155,7 +155,7 @@ impl Manifest {
             sums_usage: match written.usage.counts {
                 Some(UsageScope::Turn) => false,
                 Some(UsageScope::Session) => true,
-                None => dialect.is_some_and(DialectKind::sums_usage),
+                None => dialect.is_some_and(|dialect| dialect.has(DialectTrait::SumsUsage)),
             },
             stop: reader.stop(),
             credentials: reader.credentials(),

@@ -26,7 +26,7 @@ use tracing::info;
 
 use super::{
     Display, SessionRequest,
-    dialect::{DialectKind, Finish, LinePatterns, Tail, ZonedClock, terminal_with},
+    dialect::{DialectKind, DialectTrait, Finish, LinePatterns, Tail, ZonedClock, terminal_with},
     protocol::{Exchange, LiveKind, OneWay, Protocol, SessionCommand, SessionOpening},
     queries::Queries,
     subagents::SubagentTools,
@@ -293,11 +293,11 @@ impl Reporter {
     ) -> Self {
         let may_lack_channel = matches!(&conversation, AgentChannel::Live { has_another: true, .. });
         let is_structured = match &conversation {
-            AgentChannel::OneWay { dialect, .. } => dialect.is_structured(),
+            AgentChannel::OneWay { dialect, .. } => dialect.has(DialectTrait::Structured),
             AgentChannel::Live { .. } => true,
         };
         let are_reported = match &conversation {
-            AgentChannel::OneWay { dialect, .. } => dialect.reports_subagents(),
+            AgentChannel::OneWay { dialect, .. } => dialect.has(DialectTrait::Subagents),
             AgentChannel::Live { kind, .. } => kind.reports_subagents(),
         };
         let (mut protocol, opening): (Box<dyn Protocol>, _) = match conversation {

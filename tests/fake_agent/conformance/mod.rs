@@ -20,7 +20,7 @@ use std::{
 use ralph_agent::{
     catalog::{AdapterSources, Catalog},
     check::{CheckReport, Comparison, InstalledVersion},
-    dialect::DialectKind,
+    dialect::DialectTrait,
     manifest::Manifest,
 };
 use ralph_core::event::SessionId;
@@ -111,8 +111,9 @@ impl ConformanceRun<'_> {
     fn turn(&self, settings: Value, request: &TurnRequest<'_>) -> Outcome<ObservedTurn> {
         let turn = || -> io::Result<ObservedTurn> {
             let left = observed_turn::LeftBehind::default();
-            let adapter = self.catalog(settings).adapter(self.id, &left.told_by(&self.supervisor));
-            let adapter = adapter.map_err(io::Error::other)?.guarded_by(self.ralph.to_owned());
+            let manifest = self.catalog(settings).manifest(self.id).map_err(io::Error::other)?;
+            let supervisor = left.told_by(&self.supervisor).guarded_by(self.ralph.to_owned());
+            let adapter = ralph_agent::subprocess::SubprocessAdapter::new(manifest, &supervisor);
             observed_turn::observe(&adapter, &self.project, request, &left)
         };
         turn().map_err(|error| error.to_string())
@@ -207,7 +208,9 @@ impl ConformanceRun<'_> {
 
 fn promises(manifest: &Manifest) -> AdapterPromises {
     AdapterPromises {
-        is_structured: manifest.dialect.is_none_or(DialectKind::is_structured),
+        is_structured: manifest
+            .dialect
+            .is_none_or(|dialect| dialect.has(DialectTrait::Structured)),
         exits_by_turn: manifest.dialect.is_some(),
         tells_usage: manifest.capabilities.usage,
         tells_cost: manifest.capabilities.cost,

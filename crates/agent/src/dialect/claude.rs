@@ -11,7 +11,9 @@ use ralph_core::event::{
 use serde_json::Value;
 
 use super::{
-    DialectRow, Finish, JsonDialect, JsonTurn, TEXT_CAP_BYTES,
+    DialectRow,
+    DialectTrait::{StreamsText, Structured, Subagents, UsageInTurn},
+    Finish, JsonDialect, JsonTurn, TEXT_CAP_BYTES,
     calls::{OpenCalls, path_in, short_input, tool_input},
     classify::{classify, from_name, from_status, one_line, repeated, with_time},
     claude_subagents::ClaudeSubagents,
@@ -26,11 +28,7 @@ use crate::usage::EarlierTurns;
 
 pub(super) const ROW: DialectRow = DialectRow {
     name: "claude-stream-json",
-    is_structured: true,
-    streams_text: true,
-    reports_usage_in_turn: true,
-    sums_usage: false,
-    reports_subagents: true,
+    traits: &[Structured, StreamsText, UsageInTurn, Subagents],
     parser: || Box::<JsonDialect<ClaudeTurn>>::default(),
 };
 

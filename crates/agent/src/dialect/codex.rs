@@ -7,7 +7,9 @@ use ralph_core::event::{AgentSignal, FileChange, Problem, SessionId, Usage, clip
 use serde_json::{Value, json};
 
 use super::{
-    DialectRow, Finish, JsonDialect, JsonTurn, TEXT_CAP_BYTES, ZonedClock,
+    DialectRow,
+    DialectTrait::{Structured, Subagents, SumsUsage},
+    Finish, JsonDialect, JsonTurn, TEXT_CAP_BYTES, ZonedClock,
     calls::OpenCalls,
     classify::{classify, one_line, repeated},
     codex_subagents::CodexSubagents,
@@ -24,11 +26,7 @@ pub(crate) const UNEXPLAINED: &str = "the turn failed, and codex does not say wh
 
 pub(super) const ROW: DialectRow = DialectRow {
     name: "codex-json",
-    is_structured: true,
-    streams_text: false,
-    reports_usage_in_turn: false,
-    sums_usage: true,
-    reports_subagents: true,
+    traits: &[Structured, SumsUsage, Subagents],
     parser: || Box::<JsonDialect<CodexTurn>>::default(),
 };
 

@@ -6,7 +6,9 @@ use ralph_core::event::{AgentSignal, FileChange, Problem, ProblemKind, SessionId
 use serde_json::Value;
 
 use super::{
-    DialectRow, Finish, JsonDialect, JsonTurn, TEXT_CAP_BYTES,
+    DialectRow,
+    DialectTrait::{StreamsText, Structured},
+    Finish, JsonDialect, JsonTurn, TEXT_CAP_BYTES,
     calls::{OpenCalls, path_in, tool_input},
     classify::{classify_answer, one_line, repeated},
     clock::ZonedClock,
@@ -18,11 +20,7 @@ use super::{
 
 pub(super) const ROW: DialectRow = DialectRow {
     name: "copilot-json",
-    is_structured: true,
-    streams_text: true,
-    reports_usage_in_turn: false,
-    sums_usage: false,
-    reports_subagents: false,
+    traits: &[Structured, StreamsText],
     parser: || Box::<JsonDialect<CopilotTurn>>::default(),
 };
 

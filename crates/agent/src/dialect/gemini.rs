@@ -7,7 +7,9 @@ use ralph_core::event::{AgentSignal, Exit, FileChange, Problem, ProblemKind, Ses
 use serde_json::Value;
 
 use super::{
-    DialectRow, Finish, JsonDialect, JsonTurn, TEXT_CAP_BYTES,
+    DialectRow,
+    DialectTrait::{StreamsText, Structured},
+    Finish, JsonDialect, JsonTurn, TEXT_CAP_BYTES,
     calls::{OpenCalls, path_in, tool_input},
     classify::{classify, classify_last, from_status, one_line, repeated, with_time},
     clock::ZonedClock,
@@ -23,11 +25,7 @@ const QUOTA_ZONE: &str = "America/Los_Angeles";
 
 pub(super) const ROW: DialectRow = DialectRow {
     name: "gemini-stream-json",
-    is_structured: true,
-    streams_text: true,
-    reports_usage_in_turn: false,
-    sums_usage: false,
-    reports_subagents: false,
+    traits: &[Structured, StreamsText],
     parser: || Box::<JsonDialect<GeminiTurn>>::default(),
 };
 

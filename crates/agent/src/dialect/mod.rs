@@ -56,20 +56,27 @@ pub(super) use terminal::Tail;
 pub(super) use todos::TodoList;
 pub(super) use verdict::without_verdict;
 
+/// What sets a dialect apart from others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DialectTrait {
+    /// The program writes signals to stdout, as opposed to output for a user.
+    Structured,
+    /// The agent's text arrives while it is written, and not in whole messages.
+    StreamsText,
+    /// Usage is reported during a turn, unless the manifest says otherwise.
+    UsageInTurn,
+    /// Usage is the sum over a session, unless the manifest says otherwise. The default is that of the program for which
+    /// the dialect was made.
+    SumsUsage,
+    /// Subagents are reported, and not only the tools that start them.
+    Subagents,
+}
+
 /// A dialect, and what a program that speaks it does unless its manifest says otherwise.
 struct DialectRow {
     /// The name that manifests use.
     name: &'static str,
-    /// Whether the program writes signals to stdout, as opposed to output for a user.
-    is_structured: bool,
-    /// Whether the agent's text arrives while it is written, and not in whole messages.
-    streams_text: bool,
-    /// Whether usage is reported during a turn.
-    reports_usage_in_turn: bool,
-    /// Whether usage is the sum over a session.
-    sums_usage: bool,
-    /// Whether subagents are reported, and not only the tools that start them.
-    reports_subagents: bool,
+    traits: &'static [DialectTrait],
     /// Creates a parser for a new session.
     parser: fn() -> Box<dyn Dialect>,
 }
@@ -120,30 +127,8 @@ impl DialectKind {
         &ROWS[self as usize]
     }
 
-    /// Whether the program writes signals to stdout, as opposed to output for a user.
-    pub fn is_structured(self) -> bool {
-        self.row().is_structured
-    }
-
-    /// Whether the agent's text arrives while it is written, and not in whole messages.
-    pub fn streams_text(self) -> bool {
-        self.row().streams_text
-    }
-
-    /// Whether usage is reported during a turn, unless the manifest says otherwise.
-    pub fn reports_usage_in_turn(self) -> bool {
-        self.row().reports_usage_in_turn
-    }
-
-    /// Whether usage is the sum over a session, unless the manifest says otherwise. The default is that of the program
-    /// for which the dialect was made.
-    pub fn sums_usage(self) -> bool {
-        self.row().sums_usage
-    }
-
-    /// Whether subagents are reported, and not only the tools that start them.
-    pub fn reports_subagents(self) -> bool {
-        self.row().reports_subagents
+    pub fn has(self, what: DialectTrait) -> bool {
+        self.row().traits.contains(&what)
     }
 
     /// Creates a parser for a new session.

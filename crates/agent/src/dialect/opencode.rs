@@ -7,7 +7,9 @@ use ralph_core::event::{AgentSignal, Problem, ProblemKind, SessionId, clip, clip
 use serde_json::Value;
 
 use super::{
-    DialectRow, Finish, JsonDialect, JsonTurn, TEXT_CAP_BYTES,
+    DialectRow,
+    DialectTrait::{Structured, UsageInTurn},
+    Finish, JsonDialect, JsonTurn, TEXT_CAP_BYTES,
     calls::tool_input,
     classify::{classify, is_transient, one_line},
     clock::ZonedClock,
@@ -25,11 +27,7 @@ const DENIALS_CAP: usize = 8;
 
 pub(super) const ROW: DialectRow = DialectRow {
     name: "opencode-json",
-    is_structured: true,
-    streams_text: false,
-    reports_usage_in_turn: true,
-    sums_usage: false,
-    reports_subagents: false,
+    traits: &[Structured, UsageInTurn],
     parser: || Box::<JsonDialect<OpencodeTurn>>::default(),
 };
 

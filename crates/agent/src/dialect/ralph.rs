@@ -4,17 +4,19 @@ use ralph_core::event::{AgentSignal, clip, clip_start};
 use serde_json::Value;
 
 use super::{
-    DialectRow, Finish, JsonDialect, JsonTurn, OUTPUT_CAP_BYTES, TEXT_CAP_BYTES, ZonedClock, classify::with_time, head,
-    lines::UnknownReports, reset::until_in_text, verdict::without_verdict,
+    DialectRow,
+    DialectTrait::{StreamsText, Structured, Subagents, UsageInTurn},
+    Finish, JsonDialect, JsonTurn, OUTPUT_CAP_BYTES, TEXT_CAP_BYTES, ZonedClock,
+    classify::with_time,
+    head,
+    lines::UnknownReports,
+    reset::until_in_text,
+    verdict::without_verdict,
 };
 
 pub(super) const ROW: DialectRow = DialectRow {
     name: "ralph-jsonl",
-    is_structured: true,
-    streams_text: true,
-    reports_usage_in_turn: true,
-    sums_usage: false,
-    reports_subagents: true,
+    traits: &[Structured, StreamsText, UsageInTurn, Subagents],
     parser: || Box::<JsonDialect<RalphTurn>>::default(),
 };
 

@@ -6,7 +6,11 @@ use ralph_core::event::{AgentSignal, Exit, Problem, ProblemKind};
 use ralph_text::PlainText;
 use ralph_words::exit_in_words;
 
-use super::{Dialect, DialectRow, Finish, LinePatterns, ZonedClock};
+use super::{
+    Dialect, DialectRow,
+    DialectTrait::{StreamsText, UsageInTurn},
+    Finish, LinePatterns, ZonedClock,
+};
 
 /// Most bytes and lines kept from the end of the output.
 const TAIL_CAP_BYTES: usize = 64 * 1024;
@@ -14,11 +18,7 @@ const TAIL_CAP_LINES: usize = 400;
 
 pub(super) const ROW: DialectRow = DialectRow {
     name: "terminal",
-    is_structured: false,
-    streams_text: true,
-    reports_usage_in_turn: true,
-    sums_usage: false,
-    reports_subagents: false,
+    traits: &[StreamsText, UsageInTurn],
     parser: || Box::<TerminalDialect>::default(),
 };
 

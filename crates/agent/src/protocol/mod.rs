@@ -266,7 +266,9 @@ mod tests {
 
     #[test]
     fn an_event_that_is_not_known_is_never_shown() {
-        let dialects = DialectKind::NAMES.into_iter().filter(|(_, kind)| kind.is_structured());
+        let dialects = DialectKind::NAMES
+            .into_iter()
+            .filter(|(_, kind)| kind.has(crate::dialect::DialectTrait::Structured));
         let one_way = dialects.map(|(name, kind)| (name, Box::new(OneWay(kind.parser())) as Box<dyn Protocol>, ""));
         let live = LiveKind::NAMES.map(|(name, kind)| (name, kind.protocol(), ACP_OPENED));
         for (name, mut protocol, opened) in one_way.chain(live) {
