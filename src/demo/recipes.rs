@@ -98,37 +98,37 @@ name=${1:-world}
 echo "Hello, $name!"
 "#;
 
-/// `GREET_SHOUT` without its `shift`.
-const GREET_HASTY: &str = r#"#!/bin/sh
+/// The greeter that can shout. Without its `shift`, `--shout` is taken for the name.
+macro_rules! shouting {
+    ($shift:literal) => {
+        concat!(
+            r#"#!/bin/sh
 # Greets whoever is named, or the world; with --shout so that everybody hears it.
 shout=no
 if [ "$1" = "--shout" ]; then
     shout=yes
-fi
+"#,
+            $shift,
+            r#"fi
 name=${1:-world}
 greeting="Hello, $name!"
 if [ "$shout" = yes ]; then
     greeting="$greeting!!"
 fi
 echo "$greeting"
-"#;
+"#
+        )
+    };
+}
 
-const GREET_SHOUT: &str = r#"#!/bin/sh
-# Greets whoever is named, or the world; with --shout so that everybody hears it.
-shout=no
-if [ "$1" = "--shout" ]; then
-    shout=yes
-    shift
-fi
-name=${1:-world}
-greeting="Hello, $name!"
-if [ "$shout" = yes ]; then
-    greeting="$greeting!!"
-fi
-echo "$greeting"
-"#;
+const GREET_HASTY: &str = shouting!("");
+const GREET_SHOUT: &str = shouting!("    shift\n");
 
-const TEST: &str = r#"#!/bin/sh
+/// The test, with lines for more cases.
+macro_rules! testing {
+    ($more:literal) => {
+        concat!(
+            r#"#!/bin/sh
 # Compares what greet.sh prints with what it should print.
 count=0
 failed=0
@@ -146,32 +146,17 @@ check() {
 }
 check "Hello, world!"
 check "Hello, Ada!" Ada
-echo "1..$count"
+"#,
+            $more,
+            r#"echo "1..$count"
 exit $failed
-"#;
-
-const TEST_SHOUT: &str = r#"#!/bin/sh
-# Compares what greet.sh prints with what it should print.
-count=0
-failed=0
-check() {
-    expected=$1
-    shift
-    count=$((count + 1))
-    actual=$(sh greet.sh "$@")
-    if [ "$actual" = "$expected" ]; then
-        echo "ok $count - $expected"
-    else
-        echo "not ok $count - expected '$expected', got '$actual'"
-        failed=1
-    fi
+"#
+        )
+    };
 }
-check "Hello, world!"
-check "Hello, Ada!" Ada
-check "Hello, Ada!!!" --shout Ada
-echo "1..$count"
-exit $failed
-"#;
+
+const TEST: &str = testing!("");
+const TEST_SHOUT: &str = testing!("check \"Hello, Ada!!!\" --shout Ada\n");
 
 const README: &str = r#"# Greeter
 
