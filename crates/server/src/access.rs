@@ -14,7 +14,7 @@ use std::{
 use axum::{
     Extension, Router,
     body::{Body, HttpBody},
-    extract::{Path, Request, State, rejection::PathRejection},
+    extract::{Request, State},
     http::{
         HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri,
         header::{
@@ -38,6 +38,7 @@ use tracing::warn;
 
 use super::{
     compression::{compressed_json, takes_deflate},
+    extract::{Caller, Path},
     json::Json,
     problem::{ApiProblem, HttpResult, no_such_method},
     rows::routes,
@@ -537,8 +538,7 @@ async fn logged_in(Extension(role): Extension<ClientRole>) -> Json<LoggedIn> {
 }
 
 async fn login(
-    State(access): State<Arc<Authorizer>>,
-    Extension(role): Extension<ClientRole>,
+    Caller(access, role): Caller<Authorizer>,
     Extension(credential): Extension<Credential>,
     headers: HeaderMap,
 ) -> HttpResult<Response> {
@@ -560,20 +560,12 @@ async fn login(
     Ok(([(SET_COOKIE, cookie)], body).into_response())
 }
 
-async fn sessions(
-    State(access): State<Arc<Authorizer>>,
-    Extension(role): Extension<ClientRole>,
-) -> HttpResult<Json<Vec<SessionEntry>>> {
+async fn sessions(Caller(access, role): Caller<Authorizer>) -> HttpResult<Json<Vec<SessionEntry>>> {
     only_user(role)?;
     Ok(Json(access.sessions.list()))
 }
 
-async fn end_session(
-    State(access): State<Arc<Authorizer>>,
-    Extension(role): Extension<ClientRole>,
-    number: Result<Path<u32>, PathRejection>,
-) -> HttpResult<StatusCode> {
-    let Path(number) = number?;
+async fn end_session(Caller(access, role): Caller<Authorizer>, Path(number): Path<u32>) -> HttpResult<StatusCode> {
     only_user(role)?;
     match access.sessions.end(number) {
         true => Ok(StatusCode::NO_CONTENT),
@@ -583,10 +575,7 @@ async fn end_session(
     }
 }
 
-async fn new_code(
-    State(access): State<Arc<Authorizer>>,
-    Extension(role): Extension<ClientRole>,
-) -> HttpResult<Json<NewCode>> {
+async fn new_code(Caller(access, role): Caller<Authorizer>) -> HttpResult<Json<NewCode>> {
     only_user(role)?;
     let code = access
         .make_code()

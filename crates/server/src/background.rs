@@ -4,10 +4,7 @@ use std::sync::Arc;
 
 use axum::{
     Extension,
-    extract::{
-        Path, Query, State,
-        rejection::{PathRejection, QueryRejection},
-    },
+    extract::State,
     http::{HeaderName, header::CONTENT_TYPE},
     response::{IntoResponse, Response},
 };
@@ -16,7 +13,7 @@ use ralph_core::{
     run::{BackgroundState, BackgroundTask},
 };
 use ralph_state::{
-    control::{ClientRole, OUTPUT_END, OUTPUT_FROM, OUTPUT_OVER},
+    control::{OUTPUT_END, OUTPUT_FROM, OUTPUT_OVER},
     store::task_output::{self, OutputPiece},
 };
 use ralph_text::last_line;
@@ -26,6 +23,7 @@ use ralph_system::{os::now_ms, paths::ProjectPaths};
 
 use super::{
     archive::StoredRun,
+    extract::{Caller, Path, Query},
     json::Json,
     problem::{ApiProblem, HttpResult},
     served::{CommandResult, ServedRun},
@@ -63,8 +61,7 @@ pub(crate) async fn list(
 }
 
 pub(crate) async fn start(
-    State(served): State<Arc<ServedRun>>,
-    Extension(role): Extension<ClientRole>,
+    Caller(served, role): Caller<ServedRun>,
     on_socket: Option<Extension<DirectRequest>>,
     body: HttpResult<Json<StartBackground>>,
 ) -> HttpResult<Json<StartedBackground>> {
@@ -79,22 +76,18 @@ pub(crate) async fn start(
 }
 
 pub(crate) async fn cancel(
-    State(served): State<Arc<ServedRun>>,
-    Extension(role): Extension<ClientRole>,
-    number: Result<Path<u32>, PathRejection>,
+    Caller(served, role): Caller<ServedRun>,
+    Path(number): Path<u32>,
 ) -> HttpResult<Json<CommandResult>> {
-    let Path(number) = number.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
     Ok(Json(served.cancel_background(number, role).await?))
 }
 
 pub(crate) async fn output(
     State(served): State<Arc<ServedRun>>,
     Extension(stored): Extension<StoredRun>,
-    number: Result<Path<u32>, PathRejection>,
-    query: Result<Query<OutputQuery>, QueryRejection>,
+    Path(number): Path<u32>,
+    Query(OutputQuery { from, last }): Query<OutputQuery>,
 ) -> HttpResult<Response> {
-    let Path(number) = number.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
-    let Query(OutputQuery { from, last }) = query.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
     let unknown = || ApiProblem::not_found(format!("there is no background task {number}; GET /tasks lists them"));
     let mut tasks = served.background().into_iter();
     // The state is read before the output: if the task has ended by then, the output is complete.

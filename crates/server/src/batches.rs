@@ -8,15 +8,11 @@ use std::{
     sync::Arc,
 };
 
-use axum::{
-    Extension, Router,
-    extract::{Path as PathParameter, State, rejection::PathRejection},
-};
+use axum::{Router, extract::State};
 use parking_lot::Mutex;
 use ralph_many::{BatchFollower, BatchPaths, batches_in};
 use ralph_plan::batch::{BatchId, PlanName};
 use ralph_review::Projects;
-use ralph_state::control::ClientRole;
 use ralph_system::paths::{ProjectPaths, States};
 use ralph_ui::board::Board;
 use serde::{Deserialize, Serialize};
@@ -24,6 +20,7 @@ use tokio::task::spawn_blocking;
 
 use super::{
     archive::SharedReaders,
+    extract::{self, Caller},
     json::Json,
     problem::{ApiProblem, HttpResult, no_such_method},
     rows::routes,
@@ -101,9 +98,8 @@ async fn batches(State(server): State<Arc<BatchServer>>) -> HttpResult<Json<Vec<
 
 async fn batch(
     State(server): State<Arc<BatchServer>>,
-    id: Result<PathParameter<String>, PathRejection>,
+    extract::Path(id): extract::Path<String>,
 ) -> HttpResult<Json<BatchEntry>> {
-    let PathParameter(id) = id?;
     let batches = Arc::clone(&server.batches);
     let found = server.readers.look(move |_| batches.find(&id).ok_or(id)).await?;
     let missing = |id| ApiProblem::not_found(format!("there is no batch `{id}`; GET /batches lists them"));
@@ -111,8 +107,7 @@ async fn batch(
 }
 
 async fn start_batch(
-    State(server): State<Arc<BatchServer>>,
-    Extension(role): Extension<ClientRole>,
+    Caller(server, role): Caller<BatchServer>,
     body: HttpResult<Json<StartBatch>>,
 ) -> HttpResult<Json<StartedBatch>> {
     let Json(wish) = body?;
@@ -132,11 +127,9 @@ async fn start_batch(
 }
 
 async fn resume_batch(
-    State(server): State<Arc<BatchServer>>,
-    Extension(role): Extension<ClientRole>,
-    id: Result<PathParameter<String>, PathRejection>,
+    Caller(server, role): Caller<BatchServer>,
+    extract::Path(id): extract::Path<String>,
 ) -> HttpResult<Json<StartedBatch>> {
-    let PathParameter(id) = id?;
     let projects = Arc::clone(&server.projects);
     let name = id.clone();
     let is_its = move |paths: &ProjectPaths| batches_in(paths.state()).iter().any(|batch| batch.0 == name);

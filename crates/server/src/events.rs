@@ -4,8 +4,6 @@
 use std::{convert::Infallible, sync::Arc};
 
 use axum::{
-    Extension,
-    extract::{Query, State, rejection::QueryRejection},
     http::HeaderMap,
     response::{
         IntoResponse, Response,
@@ -20,7 +18,7 @@ use ralph_core::{
     json::tag_of,
 };
 use ralph_driver::hub::Subscription;
-use ralph_state::control::{ClientRole, RunStatus, frames::UiEvent};
+use ralph_state::control::{RunStatus, frames::UiEvent};
 use ralph_words::{EventLine, Tone, narrate, stop_in_words};
 use serde::{Deserialize, Serialize};
 use serde_json::{
@@ -29,6 +27,7 @@ use serde_json::{
 };
 
 use super::{
+    extract::{Caller, Query},
     problem::{ApiProblem, HttpResult},
     served::{HEARTBEAT, ServedRun},
 };
@@ -67,12 +66,10 @@ struct NarratedRecord<'r> {
 }
 
 pub(crate) async fn events(
-    State(served): State<Arc<ServedRun>>,
-    Extension(role): Extension<ClientRole>,
+    Caller(served, role): Caller<ServedRun>,
     headers: HeaderMap,
-    query: Result<Query<EventsQuery>, QueryRejection>,
+    Query(query): Query<EventsQuery>,
 ) -> HttpResult<Response> {
-    let Query(query) = query.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
     let (first, snapshot) = match first_record(&query, &headers, served.records())? {
         Some(first) => (first, None),
         None => {

@@ -5,10 +5,7 @@ use std::io::Read;
 use axum::{
     Router,
     body::{Body, Bytes},
-    extract::{
-        FromRequestParts, Path, Query,
-        rejection::{PathRejection, QueryRejection},
-    },
+    extract::FromRequestParts,
     http::{
         HeaderValue,
         header::{CONTENT_TYPE, HeaderName},
@@ -26,6 +23,7 @@ use serde::Deserialize;
 
 use super::{
     archive::{StoredRun, in_pieces, journal_problem},
+    extract::{Path, Query},
     problem::{ApiProblem, HttpResult},
 };
 
@@ -71,11 +69,9 @@ pub(super) struct DiffQuery {
 
 pub(super) async fn diff(
     stored: StoredRun,
-    n: Result<Path<u32>, PathRejection>,
-    query: Result<Query<DiffQuery>, QueryRejection>,
+    Path(n): Path<u32>,
+    Query(DiffQuery { stat, since }): Query<DiffQuery>,
 ) -> HttpResult<Response> {
-    let Path(n) = n.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
-    let Query(DiffQuery { stat, since }) = query.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
     let detail = match stat {
         true => DiffDetail::Stat { columns: COLUMNS },
         false => DiffDetail::Patch,
@@ -130,9 +126,8 @@ enum ReportQueryFormat {
 
 pub(super) async fn report(
     stored: StoredRun,
-    query: Result<Query<ReportQuery>, QueryRejection>,
+    Query(ReportQuery { format }): Query<ReportQuery>,
 ) -> HttpResult<Response> {
-    let Query(ReportQuery { format }) = query.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
     let (format, kind) = match format {
         ReportQueryFormat::Text => (ReportFormat::Text, "text/plain; charset=utf-8"),
         ReportQueryFormat::Markdown => (ReportFormat::Markdown, "text/markdown; charset=utf-8"),
@@ -146,8 +141,7 @@ pub(super) async fn report(
     Ok(with_content_type(kind, in_pieces(made, permit)))
 }
 
-pub(super) async fn cast(stored: StoredRun, n: Result<Path<u32>, PathRejection>) -> HttpResult<Response> {
-    let Path(n) = n.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
+pub(super) async fn cast(stored: StoredRun, Path(n): Path<u32>) -> HttpResult<Response> {
     let path = stored.recording(n);
     let opened = stored.read(move |_, _, _| {
         recording::open(&path).map_err(|_| ApiProblem::not_found(format!("there is no recording of iteration {n}")))

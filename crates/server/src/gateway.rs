@@ -15,10 +15,7 @@ use std::{
 use axum::{
     Extension, Router,
     body::{Body, to_bytes},
-    extract::{
-        DefaultBodyLimit, Path, Query, Request, State,
-        rejection::{PathRejection, QueryRejection},
-    },
+    extract::{DefaultBodyLimit, Request, State},
     http::{
         HeaderName, HeaderValue, StatusCode,
         header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH},
@@ -37,6 +34,7 @@ use super::{
     Listening, PATIENCE,
     archive::{Archive, SharedReaders, StoredRun},
     connection::{BODY_CAP_BYTES, Timeouts, take_body},
+    extract::{Caller, Path, Query},
     files::TRUNCATED,
     json::Json,
     page, past,
@@ -167,9 +165,8 @@ async fn not_for_an_agent(
 
 async fn list(
     State(gateway): State<Arc<Gateway>>,
-    query: Result<Query<RunsQuery>, QueryRejection>,
+    Query(RunsQuery { project }): Query<RunsQuery>,
 ) -> HttpResult<Json<Vec<RunEntry>>> {
-    let Query(RunsQuery { project }) = query?;
     let projects = Arc::clone(&gateway.projects);
     let listed = move |cache: &RunCache| match project {
         Some(project) => projects.runs_of(&project, cache),
@@ -178,22 +175,16 @@ async fn list(
     Ok(Json(gateway.readers.look(listed).await?))
 }
 
-async fn one(
-    State(gateway): State<Arc<Gateway>>,
-    id: Result<Path<String>, PathRejection>,
-) -> HttpResult<Json<RunEntry>> {
-    let Path(id) = id?;
+async fn one(State(gateway): State<Arc<Gateway>>, Path(id): Path<String>) -> HttpResult<Json<RunEntry>> {
     let LocatedRun { stored, socket } = gateway.find(id).await?;
     Ok(Json(stored.entry(socket.is_some()).await?))
 }
 
 async fn pass_on(
-    State(gateway): State<Arc<Gateway>>,
-    Extension(role): Extension<ClientRole>,
-    path: Result<Path<(String, String)>, PathRejection>,
+    Caller(gateway, role): Caller<Gateway>,
+    Path((id, _)): Path<(String, String)>,
     request: Request,
 ) -> HttpResult<Response> {
-    let Path((id, _)) = path?;
     let LocatedRun { stored, socket } = gateway.find(id).await?;
     let Some(socket) = socket else {
         return handed_on(&gateway.past, role, Some(stored), request).await;

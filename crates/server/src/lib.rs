@@ -15,6 +15,7 @@ mod batches;
 mod compression;
 mod connection;
 mod events;
+mod extract;
 mod files;
 mod gateway;
 mod json;

@@ -6,10 +6,6 @@ use std::convert::Infallible;
 
 use axum::{
     Extension, Router,
-    extract::{
-        Path, Query,
-        rejection::{PathRejection, QueryRejection},
-    },
     http::{HeaderMap, Method},
     response::{IntoResponse, Response, sse::Sse},
     routing::{get, post},
@@ -31,9 +27,10 @@ use ralph_words::{command_refusal_in_words, queued_message_in_words};
 use serde_json::Value;
 
 use super::{
-    answering::{AnswerQuery, answer_of},
+    answering::AnswerQuery,
     archive::{StoredRun, journal_problem},
     events::{EventsQuery, first_record, over, record_event, snapshot},
+    extract::{Path, Query},
     files,
     json::Json,
     plan_file,
@@ -87,11 +84,11 @@ async fn asks(stored: StoredRun) -> HttpResult<Json<Value>> {
 async fn answer(
     stored: StoredRun,
     Extension(role): Extension<ClientRole>,
-    ask: Result<Path<u32>, PathRejection>,
-    answering: Result<Query<AnswerQuery>, QueryRejection>,
+    Path(ask): Path<u32>,
+    Query(AnswerQuery { at }): Query<AnswerQuery>,
     body: HttpResult<Json<Answer>>,
 ) -> HttpResult<Json<CommandResult>> {
-    let (ask, answer, at) = answer_of(ask, answering, body)?;
+    let Json(answer) = body?;
     match role {
         ClientRole::User => {}
         ClientRole::Reader | ClientRole::Agent => {
@@ -188,12 +185,7 @@ fn open_problem(error: &OpenError) -> ApiProblem {
     }
 }
 
-async fn events(
-    stored: StoredRun,
-    headers: HeaderMap,
-    query: Result<Query<EventsQuery>, QueryRejection>,
-) -> HttpResult<Response> {
-    let Query(query) = query.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
+async fn events(stored: StoredRun, headers: HeaderMap, Query(query): Query<EventsQuery>) -> HttpResult<Response> {
     let view = view(&stored).await?;
     let (records, exit) = (view.records, view.stop_reason().map(|reason| reason.exit_code()));
     let state = snapshot(&whole_status(view, 0, None))?;

@@ -4,22 +4,21 @@ use std::sync::Arc;
 
 use axum::{
     Extension, Router,
-    extract::{
-        DefaultBodyLimit, Path, Query, State,
-        rejection::{PathRejection, QueryRejection},
-    },
+    extract::{DefaultBodyLimit, State},
     http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use ralph_core::event::{Answer, SteeringKind, UserCommand};
-use ralph_state::control::{ClientRole, RunStatus, ToolAnswer, ToolRequest, UserOnlyAction};
+use ralph_state::control::{RunStatus, ToolAnswer, ToolRequest, UserOnlyAction};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    answering::{AnswerQuery, answer_of},
+    answering::AnswerQuery,
     archive::StoredRun,
-    background, events, files,
+    background, events,
+    extract::{Caller, Path, Query},
+    files,
     json::Json,
     plan_file,
     problem::{ApiProblem, HttpResult, no_such_method},
@@ -120,11 +119,7 @@ async fn doc() -> Response {
     ([(header::CONTENT_TYPE, "application/json")], DOCUMENT).into_response()
 }
 
-async fn run(
-    State(served): State<Arc<ServedRun>>,
-    Extension(role): Extension<ClientRole>,
-    headers: HeaderMap,
-) -> HttpResult<Response> {
+async fn run(Caller(served, role): Caller<ServedRun>, headers: HeaderMap) -> HttpResult<Response> {
     Ok(tagged(&headers, &served.whole_status(role).await?))
 }
 
@@ -132,10 +127,7 @@ async fn plan(State(served): State<Arc<ServedRun>>) -> Json<Value> {
     Json(served.plan())
 }
 
-async fn status(
-    State(served): State<Arc<ServedRun>>,
-    Extension(role): Extension<ClientRole>,
-) -> HttpResult<Json<Box<RunStatus>>> {
+async fn status(Caller(served, role): Caller<ServedRun>) -> HttpResult<Json<Box<RunStatus>>> {
     Ok(Json(served.status(role).await?))
 }
 
@@ -144,21 +136,19 @@ async fn asks(State(served): State<Arc<ServedRun>>) -> Json<Value> {
 }
 
 async fn answer(
-    State(served): State<Arc<ServedRun>>,
-    Extension(role): Extension<ClientRole>,
-    ask: Result<Path<u32>, PathRejection>,
-    answering: Result<Query<AnswerQuery>, QueryRejection>,
+    Caller(served, role): Caller<ServedRun>,
+    Path(ask): Path<u32>,
+    Query(AnswerQuery { at }): Query<AnswerQuery>,
     body: HttpResult<Json<Answer>>,
 ) -> HttpResult<Json<CommandResult>> {
-    let (ask, answer, at) = answer_of(ask, answering, body)?;
+    let Json(answer) = body?;
     Ok(Json(
         served.command(UserCommand::Answer { ask, answer, at }, role).await?,
     ))
 }
 
 async fn command(
-    State(served): State<Arc<ServedRun>>,
-    Extension(role): Extension<ClientRole>,
+    Caller(served, role): Caller<ServedRun>,
     body: HttpResult<Json<UserCommand>>,
 ) -> HttpResult<Json<CommandResult>> {
     let Json(command) = body?;
@@ -176,34 +166,24 @@ struct PromptRequest {
 }
 
 async fn prompt(
-    State(served): State<Arc<ServedRun>>,
-    Extension(role): Extension<ClientRole>,
+    Caller(served, role): Caller<ServedRun>,
     body: HttpResult<Json<PromptRequest>>,
 ) -> HttpResult<Json<CommandResult>> {
     let Json(PromptRequest { text, kind }) = body?;
     Ok(Json(served.command(UserCommand::Steer { kind, text }, role).await?))
 }
 
-async fn cancel(
-    State(served): State<Arc<ServedRun>>,
-    Extension(role): Extension<ClientRole>,
-) -> HttpResult<Json<CommandResult>> {
+async fn cancel(Caller(served, role): Caller<ServedRun>) -> HttpResult<Json<CommandResult>> {
     Ok(Json(served.command(UserCommand::Skip, role).await?))
 }
 
-async fn personal(
-    State(served): State<Arc<ServedRun>>,
-    Extension(role): Extension<ClientRole>,
-    what: Result<Path<UserOnlyAction>, PathRejection>,
-) -> HttpResult<StatusCode> {
-    let Path(what) = what.map_err(|why| ApiProblem::new(why.status(), why.body_text()))?;
+async fn personal(Caller(served, role): Caller<ServedRun>, Path(what): Path<UserOnlyAction>) -> HttpResult<StatusCode> {
     served.personal(what, role).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 async fn tool(
-    State(served): State<Arc<ServedRun>>,
-    Extension(role): Extension<ClientRole>,
+    Caller(served, role): Caller<ServedRun>,
     body: HttpResult<Json<ToolRequest>>,
 ) -> HttpResult<Json<ToolAnswer>> {
     let Json(called) = body?;

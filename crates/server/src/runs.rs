@@ -3,11 +3,8 @@
 use std::{path::PathBuf, sync::Arc};
 
 use axum::{
-    Extension, Router,
-    extract::{
-        Path, Query, Request, State,
-        rejection::{PathRejection, QueryRejection},
-    },
+    Router,
+    extract::Request,
     response::{IntoResponse, Response},
     routing::any,
 };
@@ -19,6 +16,7 @@ use serde::Deserialize;
 
 use super::{
     archive::{Archive, StoredRun},
+    extract::{Caller, Path, Query},
     json::Json,
     problem::{ApiProblem, HttpResult, no_such_method},
     rows::routes,
@@ -70,11 +68,9 @@ pub(crate) fn routes(served: Arc<ServedRun>, archive: Archive, live: Router) -> 
 }
 
 async fn list(
-    State(runs): State<Arc<Runs>>,
-    Extension(role): Extension<ClientRole>,
-    query: Result<Query<RunsQuery>, QueryRejection>,
+    Caller(runs, role): Caller<Runs>,
+    Query(RunsQuery { project }): Query<RunsQuery>,
 ) -> HttpResult<Json<Vec<RunEntry>>> {
-    let Query(RunsQuery { project }) = query?;
     let own = runs.served.entry();
     if project.is_some_and(|project| project != own.project) {
         return Ok(Json(Vec::new()));
@@ -90,12 +86,7 @@ async fn list(
     Ok(Json(entries))
 }
 
-async fn one(
-    State(runs): State<Arc<Runs>>,
-    Extension(role): Extension<ClientRole>,
-    id: Result<Path<String>, PathRejection>,
-) -> HttpResult<Json<RunEntry>> {
-    let Path(id) = id?;
+async fn one(Caller(runs, role): Caller<Runs>, Path(id): Path<String>) -> HttpResult<Json<RunEntry>> {
     let own = runs.served.entry();
     if own.run.0 == id {
         return Ok(Json(own));
@@ -105,12 +96,10 @@ async fn one(
 }
 
 async fn pass_on(
-    State(runs): State<Arc<Runs>>,
-    Extension(role): Extension<ClientRole>,
-    path: Result<Path<(String, String)>, PathRejection>,
+    Caller(runs, role): Caller<Runs>,
+    Path((id, _)): Path<(String, String)>,
     request: Request,
 ) -> HttpResult<Response> {
-    let Path((id, _)) = path?;
     if runs.served.run().0 == id {
         return handed_on(&runs.live, role, None, request).await;
     }

@@ -13,11 +13,7 @@ use std::{
     time::Duration,
 };
 
-use axum::{
-    Extension, Router,
-    extract::{Query, State, rejection::QueryRejection},
-    http::StatusCode,
-};
+use axum::{Router, extract::State, http::StatusCode};
 use ralph_core::{
     event::RunId,
     limits::{LIMITS, LimitUnit},
@@ -35,6 +31,7 @@ use serde::{Deserialize, Serialize};
 use tokio::{sync::Mutex, task::spawn_blocking};
 
 use super::{
+    extract::{Caller, Query},
     json::Json,
     problem::{ApiProblem, HttpResult},
     rows::routes,
@@ -169,9 +166,8 @@ pub(super) fn routes(starts: Arc<Starts>) -> Router {
 
 async fn offers(
     State(starts): State<Arc<Starts>>,
-    query: Result<Query<StartQuery>, QueryRejection>,
+    Query(StartQuery { project }): Query<StartQuery>,
 ) -> HttpResult<Json<StartOffers>> {
-    let Query(StartQuery { project }) = query?;
     let offered = spawn_blocking(move || {
         let paths = starts.project(&project)?;
         let agents = (starts.agents)(&paths).map_err(ApiProblem::conflict)?;
@@ -192,8 +188,7 @@ async fn offers(
 }
 
 async fn start_run(
-    State(starts): State<Arc<Starts>>,
-    Extension(role): Extension<ClientRole>,
+    Caller(starts, role): Caller<Starts>,
     body: HttpResult<Json<StartRun>>,
 ) -> HttpResult<Json<StartedRun>> {
     let Json(wish) = body?;

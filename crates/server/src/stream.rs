@@ -5,12 +5,8 @@
 use std::{convert::Infallible, sync::Arc};
 
 use axum::{
-    Extension,
     body::{Body, Bytes},
-    extract::{
-        Query, State,
-        rejection::{BytesRejection, QueryRejection},
-    },
+    extract::rejection::BytesRejection,
     http::{StatusCode, header::CONTENT_TYPE},
     response::{IntoResponse, Response},
 };
@@ -31,6 +27,7 @@ use tokio::{
 };
 
 use super::{
+    extract::{Caller, Query},
     json::Json,
     problem::{ApiProblem, HttpResult},
     screens::ScreenTable,
@@ -52,11 +49,9 @@ pub(crate) struct StreamQuery {
 }
 
 pub(crate) async fn stream(
-    State(served): State<Arc<ServedRun>>,
-    Extension(role): Extension<ClientRole>,
-    query: Result<Query<StreamQuery>, QueryRejection>,
+    Caller(served, role): Caller<ServedRun>,
+    Query(query): Query<StreamQuery>,
 ) -> HttpResult<Response> {
-    let Query(query) = query.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
     if query.screen || query.hold {
         refuse_agent(role)?;
     }
@@ -207,13 +202,11 @@ pub(crate) struct ScreenQuery {
 
 /// Types into the agent's terminal.
 pub(crate) async fn input(
-    State(served): State<Arc<ServedRun>>,
-    Extension(role): Extension<ClientRole>,
-    of: Result<Query<ScreenQuery>, QueryRejection>,
+    Caller(served, role): Caller<ServedRun>,
+    Query(ScreenQuery { screen }): Query<ScreenQuery>,
     body: Result<Bytes, BytesRejection>,
 ) -> HttpResult<StatusCode> {
     refuse_agent(role)?;
-    let Query(ScreenQuery { screen }) = of.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
     let bytes = body.map_err(|why| ApiProblem::new(why.status(), why.body_text()))?;
     if let Some(screen) = screen {
         let (_, size) = served.screens().change(|table| table.typed(screen));
@@ -234,13 +227,11 @@ pub(crate) struct PaneSize {
 
 /// Sets the size of a screen's pane; without a screen, that of the agent's terminal.
 pub(crate) async fn size(
-    State(served): State<Arc<ServedRun>>,
-    Extension(role): Extension<ClientRole>,
-    of: Result<Query<ScreenQuery>, QueryRejection>,
+    Caller(served, role): Caller<ServedRun>,
+    Query(ScreenQuery { screen }): Query<ScreenQuery>,
     body: HttpResult<Json<PaneSize>>,
 ) -> HttpResult<StatusCode> {
     refuse_agent(role)?;
-    let Query(ScreenQuery { screen }) = of.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
     let Json(PaneSize { cols, rows }) = body?;
     let size = Size { cols, rows }.clamped();
     let size = match screen {

@@ -11,7 +11,7 @@ use std::{
 };
 
 use axum::{
-    extract::{Query, State, rejection::QueryRejection},
+    extract::State,
     http::HeaderMap,
     response::{
         IntoResponse, Response,
@@ -31,6 +31,7 @@ use serde_json::json;
 use super::{
     archive::StoredRun,
     events::{self, heartbeat},
+    extract::Query,
     problem::{ApiProblem, HttpResult},
     served::ServedRun,
 };
@@ -54,9 +55,9 @@ pub(crate) async fn current_terminal(
     State(served): State<Arc<ServedRun>>,
     stored: StoredRun,
     headers: HeaderMap,
-    wanted: Result<Query<TerminalQuery>, QueryRejection>,
+    Query(wanted): Query<TerminalQuery>,
 ) -> HttpResult<Response> {
-    let (wanted, from) = understood(wanted, &headers)?;
+    let from = first_byte(&wanted, &headers)?;
     let (latest, runs, records) = served.at_work();
     let iteration = found(wanted.iteration, latest)?;
     let Some(terminal) = served.terminal(iteration, from, records) else {
@@ -85,26 +86,20 @@ pub(crate) async fn current_terminal(
 pub(super) async fn past_terminal(
     stored: StoredRun,
     headers: HeaderMap,
-    wanted: Result<Query<TerminalQuery>, QueryRejection>,
+    Query(wanted): Query<TerminalQuery>,
 ) -> HttpResult<Response> {
-    let (wanted, from) = understood(wanted, &headers)?;
+    let from = first_byte(&wanted, &headers)?;
     let iteration = found(wanted.iteration, stored.entry(false).await?.iterations)?;
     recorded_terminal(&stored, iteration, from).await
 }
 
-fn understood(
-    wanted: Result<Query<TerminalQuery>, QueryRejection>,
-    headers: &HeaderMap,
-) -> HttpResult<(TerminalQuery, u64)> {
-    let Query(wanted) = wanted.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
-    let from = match headers.get("last-event-id") {
-        None => wanted.from,
-        Some(id) => {
-            let from = id.to_str().ok().and_then(|id| id.parse().ok());
-            from.ok_or_else(|| ApiProblem::bad_request("Last-Event-ID is not a count of bytes"))?
-        }
+/// The byte from which on the terminal is wanted.
+fn first_byte(wanted: &TerminalQuery, headers: &HeaderMap) -> HttpResult<u64> {
+    let Some(id) = headers.get("last-event-id") else {
+        return Ok(wanted.from);
     };
-    Ok((wanted, from))
+    let from = id.to_str().ok().and_then(|id| id.parse().ok());
+    from.ok_or_else(|| ApiProblem::bad_request("Last-Event-ID is not a count of bytes"))
 }
 
 fn found(wanted: Option<u32>, latest: u32) -> HttpResult<u32> {
