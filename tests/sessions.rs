@@ -97,25 +97,28 @@ impl SessionProject {
 }
 
 fn adapter(id: &str, settings: serde_json::Value) -> SubprocessAdapter {
+    guarded_adapter(id, settings, PathBuf::from(env!("CARGO_BIN_EXE_ralph")))
+}
+
+fn guarded_adapter(id: &str, settings: serde_json::Value, guard: PathBuf) -> SubprocessAdapter {
     let adapters = serde_json::json!({ id: settings });
     let config = vec![Node::from_value(adapters, &SettingOrigin::Default)];
     let catalog = Catalog::load(&AdapterSources {
         config,
         ..AdapterSources::default()
     });
-    catalog
-        .adapter(id, &Supervisor::default())
-        .expect("an adapter")
-        .guarded_by(PathBuf::from(env!("CARGO_BIN_EXE_ralph")))
+    let manifest = catalog.manifest(id).expect("an adapter");
+    SubprocessAdapter::new(manifest, &Supervisor::default().guarded_by(guard))
 }
 
 /// An agent that is a shell script.
 fn script(dialect: &str, script: &str) -> SubprocessAdapter {
-    adapter(
-        "script",
-        json!({"dialect": dialect, "command": {"program": "sh", "args": ["-c", script], "prompt": "stdin"},
-               "stop": {"first": "terminate", "grace_ms": 200}}),
-    )
+    adapter("script", script_settings(dialect, script))
+}
+
+fn script_settings(dialect: &str, script: &str) -> serde_json::Value {
+    json!({"dialect": dialect, "command": {"program": "sh", "args": ["-c", script], "prompt": "stdin"},
+           "stop": {"first": "terminate", "grace_ms": 200}})
 }
 
 async fn next(signals: &mut mpsc::Receiver<AgentSignal>) -> Option<AgentSignal> {
@@ -426,7 +429,7 @@ async fn a_session_is_stopped_although_its_guard_ignored_the_signals_while_it_st
             env!("CARGO_BIN_EXE_ralph"),
         );
         let guard = place.program(&format!("{name}-guard"), &wrapper);
-        let agent = script("ralph-jsonl", "sleep 1000").guarded_by(guard);
+        let agent = guarded_adapter("script", script_settings("ralph-jsonl", "sleep 1000"), guard);
         let (out, signals) = mpsc::channel(4);
         let session = agent.start(place.request(""), out);
         until(|| starts.exists()).await;

@@ -64,8 +64,11 @@ impl LiveAdapter {
             _ = runtime.block_on(stop); // ends when the sender is dropped
         });
         LiveAdapter {
-            adapter: ServerAdapter::new(manifest, options, &Supervisor::default())
-                .guarded_by(PathBuf::from(env!("CARGO_BIN_EXE_ralph"))),
+            adapter: ServerAdapter::new(
+                manifest,
+                options,
+                &Supervisor::default().guarded_by(PathBuf::from(env!("CARGO_BIN_EXE_ralph"))),
+            ),
             runtime: handle.recv().expect("a handle"),
             _running: running,
             dir: tempfile::tempdir().expect("a directory"),

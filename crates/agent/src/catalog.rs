@@ -22,7 +22,6 @@ use super::{
     manifest_error::ManifestError,
     opencode::Credentials,
     registry::{self, AgentLaunch, Registry, RegistryEntry},
-    subprocess::SubprocessAdapter,
 };
 
 macro_rules! built_in {
@@ -181,14 +180,6 @@ impl Catalog {
     pub fn knows_agent(&self, entry: &RegistryEntry) -> Option<Manifest> {
         let mut manifests = built_in().filter_map(|id| self.0.manifest(id).ok());
         manifests.find(|manifest| manifest.acp.as_ref() == Some(&entry.id))
-    }
-
-    /// Returns an adapter that runs sessions.
-    ///
-    /// # Errors
-    /// As [`Catalog::manifest`].
-    pub fn adapter(&self, id: &str, supervisor: &Supervisor) -> Result<SubprocessAdapter, AgentError> {
-        Ok(SubprocessAdapter::new(self.manifest(id)?, supervisor))
     }
 
     /// Looks for the program and its version, as a session in `cwd` would find it.

@@ -3,11 +3,7 @@
 //! Bytes flow in one direction: child → reader thread → reporter → signals and display. The reporter may block for any
 //! time (a full channel slows the agent); stopping does not depend on it.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{fs, path::Path, sync::Arc};
 
 use ralph_core::event::{AgentSignal, CancelReason, Problem, ProblemKind};
 use ralph_system::proc::{Child, Launch, Size, StopSpeed, Supervisor};
@@ -34,7 +30,6 @@ use super::{
 pub struct SubprocessAdapter {
     manifest: Manifest,
     supervisor: Supervisor,
-    guard: Option<PathBuf>,
     identity: Option<GitIdentity>,
     meter: Arc<TurnUsageMeter>,
     live: bool,
@@ -49,7 +44,6 @@ impl SubprocessAdapter {
             live: manifest.dialect.is_none(),
             manifest,
             supervisor: supervisor.clone(),
-            guard: None,
             identity: None,
             meter: Arc::default(),
             servers: McpServers::default(),
@@ -76,13 +70,6 @@ impl SubprocessAdapter {
     #[must_use]
     pub fn serving(mut self, servers: McpServers) -> Self {
         self.servers = servers;
-        self
-    }
-
-    /// Uses `guard` as the executable of the guard, for processes that are not ralph itself.
-    #[must_use]
-    pub fn guarded_by(mut self, guard: PathBuf) -> Self {
-        self.guard = Some(guard);
         self
     }
 
@@ -133,10 +120,7 @@ impl AgentAdapter for SubprocessAdapter {
         let live = self.manifest.live.as_ref().filter(|_| is_live);
         let servers = self.servers.for_run(&request.run);
         let mut launch = match invocation::launch(&self.manifest, &request, live, &servers) {
-            Ok(launch) => Launch {
-                guard: self.guard.clone(),
-                ..launch
-            },
+            Ok(launch) => Launch { ..launch },
             Err(problem) => return UnstartedSession::report(problem, out),
         };
         let asking = live

@@ -29,17 +29,15 @@ use super::{
 pub struct ServerAdapter {
     manifest: Manifest,
     options: ServerOptions,
-    supervisor: Supervisor,
     servers: Arc<ServerProvider>,
     mcp: McpServers,
 }
 
 impl ServerAdapter {
     pub fn new(manifest: Manifest, options: ServerOptions, supervisor: &Supervisor) -> Self {
-        let servers = ServerProvider::new(manifest.clone(), options.clone(), supervisor.clone(), None);
+        let servers = ServerProvider::new(manifest.clone(), options.clone(), supervisor.clone());
         Self {
             servers: Arc::new(servers),
-            supervisor: supervisor.clone(),
             manifest,
             options,
             mcp: McpServers::default(),
@@ -51,21 +49,6 @@ impl ServerAdapter {
     pub fn serving(mut self, servers: McpServers) -> Self {
         self.mcp = servers;
         self
-    }
-
-    /// Uses `guard` as the executable of the server's guard, for processes that are not ralph itself.
-    #[must_use]
-    pub fn guarded_by(self, guard: std::path::PathBuf) -> Self {
-        let (manifest, options) = (self.manifest.clone(), self.options.clone());
-        Self {
-            servers: Arc::new(ServerProvider::new(
-                manifest,
-                options,
-                self.supervisor.clone(),
-                Some(guard),
-            )),
-            ..self
-        }
     }
 }
 

@@ -82,7 +82,6 @@ pub(super) struct ServerProvider {
     manifest: Manifest,
     options: ServerOptions,
     supervisor: Supervisor,
-    guard: Option<PathBuf>,
     /// Only one session at a time looks for a server.
     looking: tokio::sync::Mutex<()>,
     /// The latest process that was started. It may not respond yet, or may have ended.
@@ -90,17 +89,11 @@ pub(super) struct ServerProvider {
 }
 
 impl ServerProvider {
-    pub(super) fn new(
-        manifest: Manifest,
-        options: ServerOptions,
-        supervisor: Supervisor,
-        guard: Option<PathBuf>,
-    ) -> Self {
+    pub(super) fn new(manifest: Manifest, options: ServerOptions, supervisor: Supervisor) -> Self {
         Self {
             manifest,
             options,
             supervisor,
-            guard,
             looking: tokio::sync::Mutex::new(()),
             started: Mutex::new(None),
         }
@@ -231,7 +224,6 @@ impl ServerProvider {
             size: ROWS_AND_COLUMNS,
             ladder: self.manifest.stop,
             unpacks_to: command.unpacks_to.clone(),
-            guard: self.guard.clone(),
             ..Launch::new(program, &spec.cwd, self.manifest.stop.grace, &spec.run, &spec.scratch)
         };
         let child = self
