@@ -2,6 +2,7 @@
 
 #![deny(unreachable_pub)]
 
+mod arguments;
 pub mod json_rpc;
 pub mod language;
 pub mod mcp;

@@ -160,17 +160,9 @@ impl ToolServer {
 
 /// A tool in the form of `tools/list`.
 fn described(tool: &McpTool) -> Value {
-    let (properties, required) = (tool.arguments)();
-    json!({
-        "name": tool.name,
-        "description": tool.description,
-        "inputSchema": {
-            "type": "object",
-            "properties": properties,
-            "required": required,
-            "additionalProperties": false,
-        },
-    })
+    let mut schema = tool.schema();
+    schema["additionalProperties"] = false.into();
+    json!({"name": tool.name, "description": tool.description, "inputSchema": schema})
 }
 
 #[cfg(test)]
@@ -190,7 +182,8 @@ mod tests {
             let tool = |name| McpTool {
                 name,
                 description: "for a test",
-                arguments: || (json!({}), &[]),
+                shared: &[],
+                own: &[],
             };
             vec![tool("echo"), tool("never")]
         }

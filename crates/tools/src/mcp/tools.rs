@@ -6,7 +6,9 @@ use ralph_core::event::RunId;
 use ralph_state::control::{
     ControlClient, ControlError, ControlReply, ControlRequest, ToolAnswer, ToolCall, ToolRequest,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
+
+use crate::arguments::{Argument, arguments, schema};
 
 /// A tool that is offered.
 #[derive(Debug, Clone, Copy)]
@@ -15,8 +17,16 @@ pub struct McpTool {
     pub(super) name: &'static str,
     /// The description for the model.
     pub(super) description: &'static str,
-    /// The properties of its arguments, and the names of the required ones.
-    pub(super) arguments: fn() -> (Value, &'static [&'static str]),
+    /// The arguments that it shares with other tools, and its own.
+    pub(super) shared: &'static [&'static [Argument]],
+    pub(super) own: &'static [Argument],
+}
+
+impl McpTool {
+    /// The JSON Schema of its arguments.
+    pub(super) fn schema(&self) -> Value {
+        schema(self.shared.iter().copied().flatten().chain(self.own))
+    }
 }
 
 /// A running call.
@@ -33,160 +43,92 @@ pub trait ToolProvider: Send + Sync {
 
 /// The tools of a run. A row contains everything that this server needs; `control::ToolCall` has the arguments, and
 /// `driver::calls` the implementation.
-const TOOLS: [McpTool; 21] = [
-    McpTool {
-        name: "plan",
-        description: "The tasks of the plan as they are now: which is yours, which are done, which are set aside.",
-        arguments: || (json!({}), &[]),
-    },
-    McpTool {
-        name: "goals_check",
-        description: "Runs the commands that decide whether the work is done, exactly as ralph will run them after your turn, and \
-                      says which pass and what the others print. Takes up to 40 seconds; then it gives a ticket to ask again with.",
-        arguments: || (json!({"ticket": ticket("of a check that goes on")}), &[]),
-    },
-    McpTool {
-        name: "claim_done",
-        description: "Claims that every task of the plan is done. Refused with the reasons if a task is open or a goal fails. Once it is \
-                      taken, end your turn.",
-        arguments: || (json!({"ticket": ticket("of the goals that run for your claim")}), &[]),
-    },
-    McpTool {
-        name: "blocked",
-        description: "Says that you cannot go on with the task without something that only the user can give. It is set aside; end your \
-                      turn then.",
-        arguments: || {
-            let reason = text("What is missing, as a question to the user.");
-            (json!({"reason": reason}), &["reason"])
-        },
-    },
-    McpTool {
-        name: "question",
-        description: "Asks the user something, without waiting: it gives a ticket. An answer reaches you while you work or in the next \
-                      session; called with the ticket, it says whether there is one.",
-        arguments: || {
-            let choices = json!({"type": "array", "items": {"type": "string"}, "maxItems": 16, "description": "Answers to choose from, if there are such."});
-            let question = text("The question, with what the user needs to know for it.");
-            let ticket = ticket("of a question that you asked");
-            (json!({"question": question, "choices": choices, "ticket": ticket}), &[])
-        },
-    },
-    McpTool {
-        name: "progress",
-        description: "Notes in a sentence how far you are, for the user who watches and for the next session.",
-        arguments: || (json!({"note": text("What is done, and what comes next.")}), &["note"]),
-    },
-    McpTool {
-        name: "tests_changed",
-        description: "Says that your task demands other tests than there were. The user is asked, and sees how you changed them; without \
-                      a yes the tests count as they were.",
-        arguments: || {
-            let reason = text("Why the task cannot be done with the tests as they were.");
-            (json!({"reason": reason}), &["reason"])
-        },
-    },
-    McpTool {
-        name: "comment_answer",
-        description: "Says why the lines of a user's comment stay as they are. The user decides whether that is enough. A comment whose lines                       you change needs no answer.",
-        arguments: || {
-            let comment = json!({"type": "integer", "minimum": 1, "description": "The number of the comment."});
-            let reason = text("Why the lines are right as they are.");
-            (json!({"comment": comment, "reason": reason}), &["comment", "reason"])
-        },
-    },
-    McpTool {
-        name: "task_add",
-        description: "Proposes a task that the plan lacks and that is no part of yours. The user decides on it.",
-        arguments: || (json!({"task": text("The task, in one line.")}), &["task"]),
-    },
-    McpTool {
-        name: "background_start",
-        description: "Starts a shell command in the project's directory that has to outlive your turn, a development server or a long \
-                      build, and gives its number. It ends with the run at the latest; what you start yourself ends with your turn.",
-        arguments: || {
-            let command =
-                text("What a shell runs. It stays in the foreground: where its own program ends, the task is over.");
-            (json!({"command": command}), &["command"])
-        },
-    },
-    McpTool {
-        name: "background_status",
-        description: "The background tasks of the run: which run and for how long, how the others ended, the last line of each.",
-        arguments: || (json!({"number": number("Only this task.")}), &[]),
-    },
-    McpTool {
-        name: "background_output",
-        description: "What a background task has written: the last 8 KiB, or up to 8 KiB from a byte on.",
-        arguments: || {
-            let from = json!({"type": "integer", "minimum": 0, "description": "The byte to read from, as the answer before said."});
-            (json!({"number": number("The task."), "from": from}), &["number"])
-        },
-    },
-    McpTool {
-        name: "background_cancel",
-        description: "Ends a background task that an agent has started, and everything it started.",
-        arguments: || (json!({"number": number("The task.")}), &["number"]),
-    },
-    McpTool {
-        name: "lsp_definition",
-        description: "Where a name is defined: file, line and source line, from a language server that stays warm for the whole run. Sees \
-                      your edits.",
-        arguments: place,
-    },
-    McpTool {
-        name: "lsp_references",
-        description: "All uses of a name in the project, its definition included; exact, where searching for text is not.",
-        arguments: place,
-    },
-    McpTool {
-        name: "lsp_hover",
-        description: "The type, signature and documentation of a name.",
-        arguments: place,
-    },
-    McpTool {
-        name: "lsp_symbols",
-        description: "The outline of a `file`, or where the project has symbols with such a `name`.",
-        arguments: || {
-            let name = text("A name or part of one, to look for in the whole project.");
-            (
-                json!({"file": text("The file, relative to the project."), "name": name}),
-                &[],
-            )
-        },
-    },
-    McpTool {
-        name: "lsp_diagnostics",
-        description: "Errors and warnings in a file as it is now, without a build; without `file`, those of all files that were looked at.",
-        arguments: || (json!({"file": text("The file, relative to the project.")}), &[]),
-    },
-    McpTool {
-        name: "lsp_rename",
-        description: "Renames a symbol wherever it is used. Shows the edits first; makes them, all or none, with `apply`.",
-        arguments: || {
-            let (mut properties, _) = place();
-            properties["new_name"] = text("Its new name.");
-            properties["apply"] = apply();
-            (properties, &["file", "line", "new_name"])
-        },
-    },
-    McpTool {
-        name: "ast_search",
-        description: "Searches code by its syntax with ast-grep: `pattern` is code in which $A stands for one node and $$$A for any number, \
-                      such as `foo($A, $$$REST)`.",
-        arguments: || (pattern(), &["pattern"]),
-    },
-    McpTool {
-        name: "ast_replace",
-        description: "Replaces code by its syntax: `rewrite` is what becomes of each match, with the same $A in it. Shows the edits first; \
-                      makes them, all or none, with `apply`.",
-        arguments: || {
-            let mut properties = pattern();
-            properties["rewrite"] = text("What is put in the place of each match.");
-            properties["apply"] = apply();
-            (properties, &["pattern", "rewrite"])
-        },
-    },
-];
+macro_rules! tools {
+    ($($name:ident: $description:literal, $($shared:ident)? [$($own:tt)*];)+) => {
+        const TOOLS: &[McpTool] = &[$(McpTool {
+            name: stringify!($name),
+            description: $description,
+            shared: &[$($shared)?],
+            own: arguments!($($own)*),
+        }),+];
+    };
+}
+
+tools! {
+    plan: "The tasks of the plan as they are now: which is yours, which are done, which are set aside.", [];
+    goals_check: "Runs the commands that decide whether the work is done, exactly as ralph will run them after your turn, and \
+                  says which pass and what the others print. Takes up to 40 seconds; then it gives a ticket to ask again with.",
+        [may ticket Number "The ticket of a check that goes on."];
+    claim_done: "Claims that every task of the plan is done. Refused with the reasons if a task is open or a goal fails. Once it is \
+                 taken, end your turn.",
+        [may ticket Number "The ticket of the goals that run for your claim."];
+    blocked: "Says that you cannot go on with the task without something that only the user can give. It is set aside; end your \
+              turn then.",
+        [must reason Text "What is missing, as a question to the user."];
+    question: "Asks the user something, without waiting: it gives a ticket. An answer reaches you while you work or in the next \
+               session; called with the ticket, it says whether there is one.", [
+        may question Text "The question, with what the user needs to know for it."
+        may choices Texts "Answers to choose from, if there are such."
+        may ticket Number "The ticket of a question that you asked."
+    ];
+    progress: "Notes in a sentence how far you are, for the user who watches and for the next session.",
+        [must note Text "What is done, and what comes next."];
+    tests_changed: "Says that your task demands other tests than there were. The user is asked, and sees how you changed them; without \
+                    a yes the tests count as they were.",
+        [must reason Text "Why the task cannot be done with the tests as they were."];
+    comment_answer: "Says why the lines of a user's comment stay as they are. The user decides whether that is enough. A comment whose \
+                     lines you change needs no answer.", [
+        must comment Number "The number of the comment."
+        must reason Text "Why the lines are right as they are."
+    ];
+    task_add: "Proposes a task that the plan lacks and that is no part of yours. The user decides on it.",
+        [must task Text "The task, in one line."];
+    background_start: "Starts a shell command in the project's directory that has to outlive your turn, a development server or a long \
+                       build, and gives its number. It ends with the run at the latest; what you start yourself ends with your turn.",
+        [must command Text "What a shell runs. It stays in the foreground: where its own program ends, the task is over."];
+    background_status: "The background tasks of the run: which run and for how long, how the others ended, the last line of each.",
+        [may number Number "Only this task."];
+    background_output: "What a background task has written: the last 8 KiB, or up to 8 KiB from a byte on.", [
+        must number Number "The task."
+        may from Offset "The byte to read from, as the answer before said."
+    ];
+    background_cancel: "Ends a background task that an agent has started, and everything it started.",
+        [must number Number "The task."];
+    lsp_definition: "Where a name is defined: file, line and source line, from a language server that stays warm for the whole run. Sees \
+                     your edits.", PLACE [];
+    lsp_references: "All uses of a name in the project, its definition included; exact, where searching for text is not.", PLACE [];
+    lsp_hover: "The type, signature and documentation of a name.", PLACE [];
+    lsp_symbols: "The outline of a `file`, or where the project has symbols with such a `name`.", [
+        may file Text "The file, relative to the project."
+        may name Text "A name or part of one, to look for in the whole project."
+    ];
+    lsp_diagnostics: "Errors and warnings in a file as it is now, without a build; without `file`, those of all files that were looked at.",
+        [may file Text "The file, relative to the project."];
+    lsp_rename: "Renames a symbol wherever it is used. Shows the edits first; makes them, all or none, with `apply`.", PLACE [
+        must new_name Text "Its new name."
+        may apply Switch "Makes the edits; else they are only shown."
+    ];
+    ast_search: "Searches code by its syntax with ast-grep: `pattern` is code in which $A stands for one node and $$$A for any number, \
+                 such as `foo($A, $$$REST)`.", PATTERN [];
+    ast_replace: "Replaces code by its syntax: `rewrite` is what becomes of each match, with the same $A in it. Shows the edits first; \
+                  makes them, all or none, with `apply`.", PATTERN [
+        must rewrite Text "What is put in the place of each match."
+        may apply Switch "Makes the edits; else they are only shown."
+    ];
+}
+
+const PLACE: &[Argument] = arguments! {
+    must file Text "The file, relative to the project."
+    must line Number "The line, from 1."
+    may symbol Text "The name as it is written on that line."
+    may column Number "The column in characters, from 1, in place of `symbol`."
+};
+
+const PATTERN: &[Argument] = arguments! {
+    must pattern Text "Code to look for."
+    may language Text "Its language, such as rust, ts, python; by default that of each file."
+    may path Text "A file or a directory, relative to the project."
+};
 
 /// The tools that need a language server.
 pub const LANGUAGE_TOOLS: [&str; 6] = [
@@ -201,43 +143,9 @@ pub const LANGUAGE_TOOLS: [&str; 6] = [
 /// The tools that need ast-grep.
 pub const SYNTAX_TOOLS: [&str; 2] = ["ast_search", "ast_replace"];
 
-fn place() -> (Value, &'static [&'static str]) {
-    let properties = json!({
-        "file": text("The file, relative to the project."),
-        "line": number("The line, from 1."),
-        "symbol": text("The name as it is written on that line."),
-        "column": number("The column in characters, from 1, in place of `symbol`."),
-    });
-    (properties, &["file", "line"])
-}
-
-fn pattern() -> Value {
-    json!({
-        "pattern": text("Code to look for."),
-        "language": text("Its language, such as rust, ts, python; by default that of each file."),
-        "path": text("A file or a directory, relative to the project."),
-    })
-}
-
-fn apply() -> Value {
-    json!({"type": "boolean", "description": "Makes the edits; else they are only shown."})
-}
-
 /// Whether the run has a tool of this name.
 pub fn is_own_tool(name: &str) -> bool {
     TOOLS.iter().any(|tool| tool.name == name)
-}
-
-fn text(about: &str) -> Value {
-    json!({"type": "string", "description": about})
-}
-
-fn number(about: &str) -> Value {
-    json!({"type": "integer", "minimum": 1, "description": about})
-}
-
-fn ticket(whose: &str) -> Value {
-    json!({"type": "integer", "minimum": 1, "description": format!("The ticket {whose}.")})
 }
 
 /// The tools that the run carries out.
@@ -302,6 +210,8 @@ const GONE: &str =
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn read(tool: &str, mut arguments: Value) -> Result<ToolCall, String> {
@@ -312,8 +222,9 @@ mod tests {
     #[test]
     fn every_tool_has_a_call_and_takes_what_its_schema_says_and_nothing_else() {
         for tool in TOOLS {
-            let (properties, required) = (tool.arguments)();
-            let properties = properties.as_object().expect("an object");
+            let schema = tool.schema();
+            let properties = schema["properties"].as_object().expect("an object");
+            let required = schema["required"].as_array().expect("a list");
             let sample = |name: &String| match properties[name]["type"].as_str() {
                 Some("integer") => json!(1),
                 Some("array") => json!(["a"]),
@@ -324,7 +235,7 @@ mod tests {
             read(tool.name, Value::Object(all.clone())).unwrap_or_else(|why| panic!("{}: {why}", tool.name));
             let least: Map<String, Value> = all
                 .into_iter()
-                .filter(|(name, _)| required.contains(&&**name))
+                .filter(|(name, _)| required.contains(&json!(name)))
                 .collect();
             read(tool.name, Value::Object(least.clone())).unwrap_or_else(|why| panic!("{}: {why}", tool.name));
             let mut more = least;

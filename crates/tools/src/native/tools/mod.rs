@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use crate::arguments::{Argument, arguments, schema};
+
 use super::{history::ARGUMENT_LEFT_OUT, message::ToolDescription, servers::McpToolUse};
 
 use arguments::Arguments;
@@ -26,8 +28,9 @@ use outcome::{RESULT_CAP_BYTES, display_path};
 pub(super) use outcome::{ToolOutcome, ToolOutput};
 pub(super) use shell::{OwnedProcessGroup, Shell};
 
+/// What a tool is told to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NativeTool {
+enum NativeTool {
     Read,
     ListDir,
     Grep,
@@ -37,6 +40,68 @@ pub(super) enum NativeTool {
     ApplyPatch,
     Shell,
     Todo,
+}
+
+/// A tool of the model.
+struct ToolRow {
+    tool: NativeTool,
+    name: &'static str,
+    /// Its kind in ACP.
+    kind: &'static str,
+    /// The description for the model.
+    about: &'static str,
+    arguments: &'static [Argument],
+}
+
+macro_rules! tools {
+    ($($tool:ident $name:ident $kind:literal: $about:literal [$($arguments:tt)*];)+) => {
+        const TOOLS: &[ToolRow] = &[$(ToolRow {
+            tool: NativeTool::$tool,
+            name: stringify!($name),
+            kind: $kind,
+            about: $about,
+            arguments: arguments!($($arguments)*),
+        }),+];
+    };
+}
+
+tools! {
+    Read read "read": "Reads a text file, or shows an image (PNG, JPEG, GIF, WebP). Lines are numbered, so leave the numbers out of what you edit. Long files come in parts: `offset` is the first line, `limit` how many." [
+        must path Text "relative to the project, or absolute"
+        may offset Number "the first line, from 1"
+        may limit Number "how many lines"
+    ];
+    ListDir list_dir "search": "Lists a directory: names, those of directories with a slash at the end."
+        [may path Text "relative to the project, or absolute"];
+    Grep grep "search": "Searches files for a regular expression; answers with path:line: text. Files that git ignores are left out." [
+        must pattern Text "a regular expression"
+        may path Text "a file or directory to search; the project if it is missing"
+        may glob Text "only files like this, such as *.rs"
+        may ignore_case Switch ""
+    ];
+    Glob glob "search": "Finds files by a pattern such as `src/**/*.rs`. Files that git ignores are left out." [
+        must pattern Text "such as **/*.toml"
+        may path Text "the directory to look in"
+    ];
+    Edit edit "edit": "Replaces an exact text in a file by another. The old text has to occur once, so take enough of what is around it; with `all` every occurrence is replaced." [
+        must path Text "relative to the project, or absolute"
+        must old Text "the text to replace, exactly as it is in the file"
+        must new Text "the text in its place"
+        may all Switch "replace every occurrence"
+    ];
+    Write write "edit": "Writes a whole file, new or not. To change a part of a file use `edit`." [
+        must path Text "relative to the project, or absolute"
+        must content Text "the whole content"
+    ];
+    ApplyPatch apply_patch "edit": "Changes several files at once, all or none. A patch begins with `*** Begin Patch` and ends with `*** End Patch`. Between them: `*** Add File: PATH` with lines that begin with `+`; `*** Delete File: PATH`; `*** Update File: PATH`, with `*** Move to: PATH` if it is renamed, and then parts that begin with `@@` or `@@ a line above them` and have lines that begin with a space (as they are), `-` (taken out) or `+` (put in). Take three lines around each change."
+        [must patch Text "the whole patch"];
+    Shell shell "execute": "Runs a command with a shell in the project and answers with its output and exit code. It reads nothing, so start no editor or pager. What runs longer than `timeout` seconds is ended; send what is to go on into the background with its output in a file." [
+        must command Text "the command"
+        may timeout Number "seconds it may take; 120 if it is missing, 1800 at most"
+        may description Text "what it is for, in a few words"
+    ];
+    Todo todo "think": "Keeps the list of what is to do, for work of several steps. Each use replaces the whole list."
+        [must todos Todos ""];
 }
 
 /// A tool use that is ready to be carried out.
@@ -69,183 +134,33 @@ pub(super) enum ToolAction {
     Served(McpToolUse),
 }
 
-impl NativeTool {
-    const ALL: [NativeTool; 9] = [
-        NativeTool::Read,
-        NativeTool::ListDir,
-        NativeTool::Grep,
-        NativeTool::Glob,
-        NativeTool::Edit,
-        NativeTool::Write,
-        NativeTool::ApplyPatch,
-        NativeTool::Shell,
-        NativeTool::Todo,
-    ];
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            NativeTool::Read => "read",
-            NativeTool::ListDir => "list_dir",
-            NativeTool::Grep => "grep",
-            NativeTool::Glob => "glob",
-            NativeTool::Edit => "edit",
-            NativeTool::Write => "write",
-            NativeTool::ApplyPatch => "apply_patch",
-            NativeTool::Shell => "shell",
-            NativeTool::Todo => "todo",
-        }
-    }
-
-    fn named(name: &str) -> Option<NativeTool> {
-        NativeTool::ALL.into_iter().find(|tool| tool.name() == name)
-    }
-
-    /// The kind of the tool in ACP.
-    fn kind(self) -> &'static str {
-        match self {
-            NativeTool::Read => "read",
-            NativeTool::ListDir | NativeTool::Grep | NativeTool::Glob => "search",
-            NativeTool::Edit | NativeTool::Write | NativeTool::ApplyPatch => "edit",
-            NativeTool::Shell => "execute",
-            NativeTool::Todo => "think",
-        }
-    }
-
-    fn is_read_only(self) -> bool {
-        match self {
-            NativeTool::Read | NativeTool::ListDir | NativeTool::Grep | NativeTool::Glob => true,
-            NativeTool::Edit | NativeTool::Write | NativeTool::ApplyPatch | NativeTool::Shell | NativeTool::Todo => {
-                false
-            }
-        }
-    }
-
-    fn description(self) -> &'static str {
-        match self {
-            NativeTool::Read => {
-                "Reads a text file, or shows an image (PNG, JPEG, GIF, WebP). Lines are numbered, so leave the numbers out of what you edit. Long files come in parts: `offset` is the first line, `limit` how many."
-            }
-            NativeTool::ListDir => "Lists a directory: names, those of directories with a slash at the end.",
-            NativeTool::Grep => {
-                "Searches files for a regular expression; answers with path:line: text. Files that git ignores are left out."
-            }
-            NativeTool::Glob => "Finds files by a pattern such as `src/**/*.rs`. Files that git ignores are left out.",
-            NativeTool::Edit => {
-                "Replaces an exact text in a file by another. The old text has to occur once, so take enough of what is around it; with `all` every occurrence is replaced."
-            }
-            NativeTool::Write => "Writes a whole file, new or not. To change a part of a file use `edit`.",
-            NativeTool::ApplyPatch => {
-                "Changes several files at once, all or none. A patch begins with `*** Begin Patch` and ends with `*** End Patch`. Between them: `*** Add File: PATH` with lines that begin with `+`; `*** Delete File: PATH`; `*** Update File: PATH`, with `*** Move to: PATH` if it is renamed, and then parts that begin with `@@` or `@@ a line above them` and have lines that begin with a space (as they are), `-` (taken out) or `+` (put in). Take three lines around each change."
-            }
-            NativeTool::Shell => {
-                "Runs a command with a shell in the project and answers with its output and exit code. It reads nothing, so start no editor or pager. What runs longer than `timeout` seconds is ended; send what is to go on into the background with its output in a file."
-            }
-            NativeTool::Todo => {
-                "Keeps the list of what is to do, for work of several steps. Each use replaces the whole list."
-            }
-        }
-    }
-
-    /// The names of its arguments.
-    fn arguments(self) -> &'static [&'static str] {
-        match self {
-            NativeTool::Read => &["path", "offset", "limit"],
-            NativeTool::ListDir => &["path"],
-            NativeTool::Grep => &["pattern", "path", "glob", "ignore_case"],
-            NativeTool::Glob => &["pattern", "path"],
-            NativeTool::Edit => &["path", "old", "new", "all"],
-            NativeTool::Write => &["path", "content"],
-            NativeTool::ApplyPatch => &["patch"],
-            NativeTool::Shell => &["command", "timeout", "description"],
-            NativeTool::Todo => &["todos"],
-        }
-    }
-
-    fn schema(self) -> Value {
-        let text = |description: &str| json!({"type": "string", "description": description});
-        let number = |description: &str| json!({"type": "integer", "minimum": 1, "description": description});
-        let path = || text("relative to the project, or absolute");
-        let (properties, required) = match self {
-            NativeTool::Read => (
-                json!({"path": path(), "offset": number("the first line, from 1"), "limit": number("how many lines")}),
-                json!(["path"]),
-            ),
-            NativeTool::ListDir => (json!({"path": path()}), json!([])),
-            NativeTool::Grep => (
-                json!({
-                    "pattern": text("a regular expression"),
-                    "path": text("a file or directory to search; the project if it is missing"),
-                    "glob": text("only files like this, such as *.rs"),
-                    "ignore_case": {"type": "boolean"},
-                }),
-                json!(["pattern"]),
-            ),
-            NativeTool::Glob => (
-                json!({"pattern": text("such as **/*.toml"), "path": text("the directory to look in")}),
-                json!(["pattern"]),
-            ),
-            NativeTool::Edit => (
-                json!({
-                    "path": path(),
-                    "old": text("the text to replace, exactly as it is in the file"),
-                    "new": text("the text in its place"),
-                    "all": {"type": "boolean", "description": "replace every occurrence"},
-                }),
-                json!(["path", "old", "new"]),
-            ),
-            NativeTool::Write => (
-                json!({"path": path(), "content": text("the whole content")}),
-                json!(["path", "content"]),
-            ),
-            NativeTool::ApplyPatch => (json!({"patch": text("the whole patch")}), json!(["patch"])),
-            NativeTool::Shell => (
-                json!({
-                    "command": text("the command"),
-                    "timeout": number("seconds it may take; 120 if it is missing, 1800 at most"),
-                    "description": text("what it is for, in a few words"),
-                }),
-                json!(["command"]),
-            ),
-            NativeTool::Todo => {
-                let status = json!({"type": "string", "enum": ["pending", "in_progress", "completed"]});
-                let entry = json!({
-                    "type": "object",
-                    "properties": {"content": {"type": "string"}, "status": status},
-                    "required": ["content", "status"],
-                });
-                (json!({"todos": {"type": "array", "items": entry}}), json!(["todos"]))
-            }
-        };
-        json!({"type": "object", "properties": properties, "required": required})
-    }
+fn row(name: &str) -> Option<&'static ToolRow> {
+    TOOLS.iter().find(|row| row.name == name)
 }
 
 /// Whether uses of a tool may run in parallel with others.
 pub(super) fn is_read_only(name: &str) -> bool {
-    NativeTool::named(name).is_some_and(NativeTool::is_read_only)
+    row(name).is_some_and(|row| matches!(row.kind, "read" | "search"))
 }
 
 /// Whether a tool changes a file.
 pub(super) fn is_edit(name: &str) -> bool {
-    matches!(
-        NativeTool::named(name),
-        Some(NativeTool::Edit | NativeTool::Write | NativeTool::ApplyPatch)
-    )
+    row(name).is_some_and(|row| row.kind == "edit")
 }
 
 /// Whether permission is requested before the preceding calls have been carried out.
 pub(super) fn is_asked_early(name: &str) -> bool {
-    NativeTool::named(name) == Some(NativeTool::Shell)
+    row(name).is_some_and(|row| row.tool == NativeTool::Shell)
 }
 
 /// The descriptions of the tools for a model.
 pub(super) fn offers() -> Vec<ToolDescription> {
-    let offer = |tool: NativeTool| ToolDescription {
-        name: tool.name().into(),
-        description: tool.description().into(),
-        schema: tool.schema(),
+    let offer = |row: &ToolRow| ToolDescription {
+        name: row.name.into(),
+        description: row.about.into(),
+        schema: schema(row.arguments.iter()),
     };
-    NativeTool::ALL.into_iter().map(offer).collect()
+    TOOLS.iter().map(offer).collect()
 }
 
 /// Prepares a call for `project`.
@@ -253,14 +168,15 @@ pub(super) fn offers() -> Vec<ToolDescription> {
 /// # Errors
 /// The reason why the call is invalid, as a message for the model.
 pub(super) fn prepare(name: &str, written: &str, project: &Path) -> Result<PreparedUse, String> {
-    let Some(tool) = NativeTool::named(name) else {
-        let names: Vec<_> = NativeTool::ALL.into_iter().map(NativeTool::name).collect();
+    let Some(row) = row(name) else {
+        let names: Vec<_> = TOOLS.iter().map(|row| row.name).collect();
         return Err(format!("there is no tool `{name}`; the tools are {}", names.join(", ")));
     };
-    let arguments = Arguments::read(tool.name(), written)?;
-    arguments.refuse_unknown(tool.arguments())?;
+    let arguments = Arguments::read(row.name, written)?;
+    let known: Vec<&str> = row.arguments.iter().map(|argument| argument.name).collect();
+    arguments.refuse_unknown(&known)?;
     let usual = PreparedUse {
-        kind: tool.kind(),
+        kind: row.kind,
         title: String::new(),
         input: Value::Null,
         paths: Vec::new(),
@@ -274,7 +190,7 @@ pub(super) fn prepare(name: &str, written: &str, project: &Path) -> Result<Prepa
         ..usual
     };
     let place = |at: &str| project.join(at.strip_prefix("file://").unwrap_or(at));
-    match tool {
+    match row.tool {
         NativeTool::Read => {
             let path = place(arguments.text("path")?);
             let (offset, limit) = (arguments.number("offset")?, arguments.number("limit")?);

@@ -66,15 +66,6 @@ fn an_argument_that_a_tool_does_not_know_is_told_with_those_that_it_takes() {
     // Other agents' names, explanations and null values are accepted.
     let other = json!({"file_path": "b.txt", "explanation": "to see it", "start_line": null});
     assert!(looked(at, "read", other).is_ok());
-    for tool in NativeTool::ALL {
-        let schema = tool.schema();
-        let mut known: Vec<&str> = tool.arguments().to_vec();
-        known.sort_unstable();
-        let properties = schema["properties"].as_object().unwrap().keys();
-        let mut told: Vec<&String> = properties.collect();
-        told.sort_unstable();
-        assert_eq!(told, known, "{}", tool.name());
-    }
 }
 
 #[test]
