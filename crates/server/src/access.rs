@@ -499,7 +499,7 @@ async fn only_looking(State(access): State<Arc<Authorizer>>, request: Request, n
 }
 
 /// The rights of a client.
-#[derive(Serialize, crate::JsonSchema)]
+#[derive(Serialize, crate::schema::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct LoggedIn {
     /// Whether the client can only look.
@@ -507,7 +507,7 @@ struct LoggedIn {
 }
 
 /// A code for the page's address.
-#[derive(Serialize, crate::JsonSchema)]
+#[derive(Serialize, crate::schema::JsonSchema)]
 struct NewCode {
     /// To be sent as `Authorization: Code CODE` to `POST /login`, or after `/#code=` in the address of the page.
     code: String,

@@ -4,7 +4,7 @@ use ralph_core::event::AnswerPlace;
 use serde::Deserialize;
 
 /// The query of an answer.
-#[derive(Debug, Deserialize, crate::JsonSchema)]
+#[derive(Debug, Deserialize, crate::schema::JsonSchema)]
 pub(super) struct AnswerQuery {
     /// The place at which the user answers.
     #[serde(default = "over_http")]

@@ -38,7 +38,7 @@ const LAST_LINE_BYTES: u64 = 4 * 1024;
 const PIECE_BYTES: u64 = 1 << 20;
 
 /// The part of an output that a client requests.
-#[derive(Debug, Deserialize, crate::JsonSchema)]
+#[derive(Debug, Deserialize, crate::schema::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct OutputQuery {
     /// The offset to read from.

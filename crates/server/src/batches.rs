@@ -53,7 +53,7 @@ struct BatchServer {
 }
 
 /// A batch and its project.
-#[derive(Debug, Clone, PartialEq, Serialize, crate::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, crate::schema::JsonSchema)]
 struct BatchEntry {
     /// The name of the project's directory.
     project: String,
@@ -61,7 +61,7 @@ struct BatchEntry {
 }
 
 /// A batch to be started.
-#[derive(Debug, Deserialize, crate::JsonSchema)]
+#[derive(Debug, Deserialize, crate::schema::JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct StartBatch {
     /// The root of the project, as the list of runs has it.
@@ -74,7 +74,7 @@ struct StartBatch {
     settings: StartSettings,
 }
 
-#[derive(Debug, Serialize, crate::JsonSchema)]
+#[derive(Debug, Serialize, crate::schema::JsonSchema)]
 struct StartedBatch {
     batch: String,
 }

@@ -33,7 +33,7 @@ use super::{
 };
 
 /// The part of the events that a client requests.
-#[derive(Debug, Clone, Copy, Default, Deserialize, crate::JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, Deserialize, crate::schema::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct EventsQuery {
     /// The last record that the client has.

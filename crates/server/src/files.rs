@@ -57,7 +57,7 @@ impl<S: Sync> FromRequestParts<S> for StoredRun {
     }
 }
 
-#[derive(Debug, Deserialize, crate::JsonSchema)]
+#[derive(Debug, Deserialize, crate::schema::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct DiffQuery {
     /// Whether to list only the files, with line counts.
@@ -106,7 +106,7 @@ pub(super) async fn diff(
     Ok(response)
 }
 
-#[derive(Debug, Deserialize, crate::JsonSchema)]
+#[derive(Debug, Deserialize, crate::schema::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReportQuery {
     /// For people, for a pull request, or for programs (the default).
@@ -114,7 +114,7 @@ pub(super) struct ReportQuery {
     format: ReportQueryFormat,
 }
 
-#[derive(Debug, Clone, Copy, Default, Deserialize, crate::JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, Deserialize, crate::schema::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 enum ReportQueryFormat {

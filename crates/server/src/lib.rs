@@ -26,6 +26,7 @@ mod problem;
 mod routes;
 mod rows;
 mod runs;
+mod schema;
 mod screens;
 mod served;
 mod sessions;
@@ -36,11 +37,6 @@ mod tcp;
 mod terminal;
 #[cfg(test)]
 mod tests;
-
-#[cfg(not(test))]
-use ralph_core::json::NoSchema as JsonSchema;
-#[cfg(test)]
-use schemars::JsonSchema;
 
 use std::{io, net::TcpListener, ops::Deref, path::Path, sync::Arc, thread, time::Duration};
 

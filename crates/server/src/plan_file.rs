@@ -29,7 +29,7 @@ use super::{
 const TRIES: usize = 8;
 
 /// The plan's file as it is now.
-#[derive(Debug, Serialize, crate::JsonSchema)]
+#[derive(Debug, Serialize, crate::schema::JsonSchema)]
 pub(super) struct PlanFile {
     /// Its path in the project.
     path: String,
@@ -37,7 +37,7 @@ pub(super) struct PlanFile {
 }
 
 /// A change of the plan's file. A task is named by its line and its text, as `GET /plan/file` has them.
-#[derive(Debug, Deserialize, crate::JsonSchema)]
+#[derive(Debug, Deserialize, crate::schema::JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) enum PlanEdit {
     /// Adds an open task at the end of the plan, or of the section below a heading.

@@ -17,7 +17,7 @@ pub struct ApiProblem {
     detail: String,
 }
 
-#[derive(Serialize, crate::JsonSchema)]
+#[derive(Serialize, crate::schema::JsonSchema)]
 #[schemars(rename = "Refusal")]
 pub(super) struct Body<'a> {
     #[serde(rename = "type")]

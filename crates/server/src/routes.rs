@@ -156,7 +156,7 @@ async fn command(
 }
 
 /// A message for the agent.
-#[derive(Debug, Deserialize, crate::JsonSchema)]
+#[derive(Debug, Deserialize, crate::schema::JsonSchema)]
 #[schemars(rename = "Prompt")]
 #[serde(deny_unknown_fields)]
 struct PromptRequest {

@@ -37,7 +37,7 @@ routes! { Arc<Runs>;
 }
 
 /// The runs that a client asks for.
-#[derive(Debug, Deserialize, crate::JsonSchema)]
+#[derive(Debug, Deserialize, crate::schema::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RunsQuery {
     /// The root of the project whose runs are listed, absolute.

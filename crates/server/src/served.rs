@@ -64,7 +64,7 @@ pub(crate) struct ServedRun {
 }
 
 /// The effect of a command.
-#[derive(Debug, Serialize, crate::JsonSchema)]
+#[derive(Debug, Serialize, crate::schema::JsonSchema)]
 #[schemars(rename = "Done")]
 pub(super) struct CommandResult {
     text: String,
@@ -290,7 +290,7 @@ impl ServedRun {
 }
 
 /// The plan as it was last read.
-#[derive(Debug, Serialize, crate::JsonSchema)]
+#[derive(Debug, Serialize, crate::schema::JsonSchema)]
 pub(super) struct PlanStatus<'v> {
     /// Its file, relative to the project.
     path: &'v Path,

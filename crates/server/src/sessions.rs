@@ -44,7 +44,7 @@ struct Session {
 }
 
 /// A session in a list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, crate::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, crate::schema::JsonSchema)]
 #[schemars(rename = "Session")]
 #[serde(rename_all = "camelCase")]
 pub(super) struct SessionEntry {

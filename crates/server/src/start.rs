@@ -70,7 +70,7 @@ pub(super) struct Starts {
 }
 
 /// The agents of a project.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, crate::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, crate::schema::JsonSchema)]
 pub struct AgentOffers {
     /// The adapters whose program is installed.
     pub adapters: Vec<AdapterOffer>,
@@ -81,7 +81,7 @@ pub struct AgentOffers {
 }
 
 /// An installed agent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, crate::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, crate::schema::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AdapterOffer {
     pub id: String,
@@ -91,7 +91,7 @@ pub struct AdapterOffer {
 }
 
 /// A plan of a project.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, crate::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, crate::schema::JsonSchema)]
 struct PlanOffer {
     /// Its path in the project.
     path: String,
@@ -102,7 +102,7 @@ struct PlanOffer {
 }
 
 /// A limit that a run can be started with.
-#[derive(Debug, Clone, Serialize, crate::JsonSchema)]
+#[derive(Debug, Clone, Serialize, crate::schema::JsonSchema)]
 struct LimitOffer {
     /// Its name among the settings of a start.
     setting: &'static str,
@@ -111,14 +111,14 @@ struct LimitOffer {
     unit: LimitUnit,
 }
 
-#[derive(Debug, Clone, Serialize, crate::JsonSchema)]
+#[derive(Debug, Clone, Serialize, crate::schema::JsonSchema)]
 struct StartOffers {
     plans: Vec<PlanOffer>,
     limits: Vec<LimitOffer>,
     agents: AgentOffers,
 }
 
-#[derive(Debug, Deserialize, crate::JsonSchema)]
+#[derive(Debug, Deserialize, crate::schema::JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct StartQuery {
     /// The root of the project, as the list of runs has it.
@@ -126,7 +126,7 @@ struct StartQuery {
 }
 
 /// A run to be started.
-#[derive(Debug, Deserialize, crate::JsonSchema)]
+#[derive(Debug, Deserialize, crate::schema::JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct StartRun {
     /// The root of the project, as the list of runs has it.
@@ -142,7 +142,7 @@ struct StartRun {
 }
 
 /// Settings of a run, which override those of its project. Each becomes an option of the command line.
-#[derive(Debug, Default, Deserialize, crate::JsonSchema)]
+#[derive(Debug, Default, Deserialize, crate::schema::JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct StartSettings {
     adapter: Option<String>,
@@ -154,7 +154,7 @@ pub(super) struct StartSettings {
     limits: BTreeMap<String, String>,
 }
 
-#[derive(Debug, Serialize, crate::JsonSchema)]
+#[derive(Debug, Serialize, crate::schema::JsonSchema)]
 struct StartedRun {
     run: String,
 }

@@ -35,7 +35,7 @@ use super::{
 };
 
 /// The query of a stream.
-#[derive(Debug, Default, Deserialize, crate::JsonSchema)]
+#[derive(Debug, Default, Deserialize, crate::schema::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct StreamQuery {
     /// The first record; by default, the next one.
@@ -193,7 +193,7 @@ async fn resize(handle: &LoopHandle, size: Option<Size>) {
 }
 
 /// The screen that a request comes from.
-#[derive(Debug, Default, Deserialize, crate::JsonSchema)]
+#[derive(Debug, Default, Deserialize, crate::schema::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct ScreenQuery {
     /// The number that its stream begins with.
@@ -217,7 +217,7 @@ pub(crate) async fn input(
 }
 
 /// The size of a pane that shows the agent's terminal.
-#[derive(Debug, Deserialize, crate::JsonSchema)]
+#[derive(Debug, Deserialize, crate::schema::JsonSchema)]
 #[schemars(rename = "Pane")]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PaneSize {

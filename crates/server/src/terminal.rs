@@ -40,7 +40,7 @@ use super::{
 const BATCH_BYTES: usize = 256 * 1024;
 
 /// The part of a terminal that a client requests.
-#[derive(Debug, Default, Deserialize, crate::JsonSchema)]
+#[derive(Debug, Default, Deserialize, crate::schema::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TerminalQuery {
     /// The iteration; by default the latest.
