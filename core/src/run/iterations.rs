@@ -527,11 +527,8 @@ mod tests {
         let iterations = after([started(1), limited, started(1), iteration_ended(1), started(2)]);
         assert_eq!(row(&iterations, 1).outcome, Some(Outcome::Completed));
         assert_eq!(iterations.numbered(3), None);
-        let limited: Vec<bool> = iterations
-            .rows
-            .iter()
-            .map(|row| row.outcome.as_ref().unwrap().was_limited())
-            .collect();
+        let is_limited = |row: &Iteration| row.outcome.as_ref().is_some_and(Outcome::was_limited);
+        let limited: Vec<bool> = iterations.rows.iter().map(is_limited).collect();
         assert_eq!(limited, [true, false, false]);
         assert_eq!(iterations.counted, 2);
     }

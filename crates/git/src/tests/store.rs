@@ -289,26 +289,6 @@ fn a_forgotten_run_leaves_no_object_and_another_one_all_of_its() {
 }
 
 #[test]
-fn checkpoints_from_before_there_was_a_store_are_read_restored_and_forgotten() {
-    let project = Project::new();
-    project.write("precious", "not committed\n");
-    project.git(["add", "precious"]);
-    let tree = project.git(["write-tree"]);
-    let commit = project.git(["commit-tree", tree.trim_end(), "-p", "HEAD", "-m", "as it was"]);
-    project.git(["update-ref", &format!("{REFERENCES}/1-before"), commit.trim_end()]);
-    project.git(["rm", "--quiet", "--force", "precious"]);
-    project.write("lines", "changed\n");
-    let head = project.git(["rev-parse", "HEAD"]).trim_end().to_owned();
-    let repository = project.open();
-    assert_eq!(repository.list(&run()).unwrap()[0].checkpoint.head, Some(head));
-    drop(repository);
-    restored(&project);
-    project.open().forget(&run()).unwrap();
-    assert_eq!(project.open().list(&run()).unwrap(), []);
-    assert_eq!(project.git(["for-each-ref", "refs/ralph"]), "");
-}
-
-#[test]
 fn all_work_trees_of_a_repository_have_one_store() {
     let (project, repository, _) = begun();
     project.git(["worktree", "add", "--quiet", "-b", "plan", "../tree"]);
