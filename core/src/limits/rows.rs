@@ -107,7 +107,7 @@ pub struct TaskConsumption {
     pub usage: Usage,
 }
 
-/// What most rows have.
+/// The columns that most rows have.
 const USUAL: LimitRow = LimitRow {
     kind: LimitKind::MaxIterations,
     scope: LimitScope::Run,

@@ -1,4 +1,4 @@
-//! What handlers take from a request. Unlike axum's own, these answer a wrong request with a problem of the API.
+//! Parts of requests for handlers. Unlike those of axum, they answer a wrong request with a problem of the API.
 
 use std::sync::Arc;
 

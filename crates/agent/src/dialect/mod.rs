@@ -56,7 +56,7 @@ pub(super) use terminal::Tail;
 pub(super) use todos::TodoList;
 pub(super) use verdict::without_verdict;
 
-/// What sets a dialect apart from others.
+/// A trait that not all dialects have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DialectTrait {
     /// The program writes signals to stdout, as opposed to output for a user.

@@ -87,7 +87,7 @@ pub fn all<T>(read: impl IntoIterator<Item = Result<T, Vec<Mistake>>>) -> Result
     if mistakes.is_empty() { Ok(held) } else { Err(mistakes) }
 }
 
-/// Reads the text of a variable as JSON. A text that is none, or whose value `is` not as expected, stays text.
+/// Reads the text of a variable as JSON. The text stays text unless it is JSON of the expected kind, which `is` checks.
 pub fn json_if(word: &str, is: fn(&Value) -> bool) -> Value {
     let value = serde_json::from_str(word).ok().filter(is);
     value.unwrap_or_else(|| Value::from(word))

@@ -323,6 +323,6 @@ fn the_document_of_the_api_is_the_committed_one() {
     }
     assert!(
         fs::read_to_string(&path).unwrap_or_default() == text,
-        "docs/openapi.json is not what the routes are: RALPH_TEST_WRITE=1 cargo test --lib server::rows writes it"
+        "docs/openapi.json is not what the routes are: RALPH_TEST_WRITE=1 cargo test -p ralph-loop-server --lib rows::document writes it"
     );
 }

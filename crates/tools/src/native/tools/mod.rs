@@ -28,7 +28,7 @@ use outcome::{RESULT_CAP_BYTES, display_path};
 pub(super) use outcome::{ToolOutcome, ToolOutput};
 pub(super) use shell::{OwnedProcessGroup, Shell};
 
-/// What a tool is told to do.
+/// The tools of the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum NativeTool {
     Read,
@@ -42,7 +42,7 @@ enum NativeTool {
     Todo,
 }
 
-/// A tool of the model.
+/// The row of a tool.
 struct ToolRow {
     tool: NativeTool,
     name: &'static str,
