@@ -8,8 +8,8 @@ use ralph_core::{
 };
 use ralph_text::one_line;
 use ralph_words::{
-    asked_in_words, counted, goal_failure_in_words, head_in_words, lost_repository_in_words, review_in_words,
-    stash_left_in_words, stop_in_words, task_at_limit_in_words, way_back_in_words,
+    asked_in_words, broken_in_words, counted, goal_failure_in_words, head_in_words, lost_repository_in_words,
+    review_in_words, stash_left_in_words, stop_in_words, task_at_limit_in_words, way_back_in_words,
 };
 
 use super::RunReport;
@@ -45,18 +45,22 @@ pub(super) fn unverified(report: &RunReport) -> Vec<String> {
         .latest_work()
         .map_or(0, |iteration| iteration.number);
     let mut found = Vec::new();
-    for name in report.view.goals.iter().map(|goal| goal.name.as_str()) {
+    for goal in report.view.goals.iter() {
+        let name = goal.name.as_str();
         match results.get(name) {
             None => found.push(format!("goal {name}: not run")),
             Some((_, result)) if !result.passed => {
                 let why = result.why.as_ref().map_or_else(String::new, goal_failure_in_words);
                 found.push(format!("goal {name} failed in its last run: {why}"));
             }
-            Some((number, _)) if *number < last => {
-                found.push(format!(
-                    "goal {name} passed after iteration {number} and was not run since"
-                ));
-            }
+            // The files of later iterations may have been checked while the run went on, which proves nothing.
+            Some((number, _)) if *number < last => found.push(match (goal.suspects(), goal.passed_with) {
+                (Some(by), _) => format!("goal {name} is {}", broken_in_words(by)),
+                (None, Some(later)) if later > *number => {
+                    format!("goal {name} passed with the files of iteration {later}, and was not run for a claim since")
+                }
+                (None, _) => format!("goal {name} passed after iteration {number} and was not run since"),
+            }),
             Some(_) => {}
         }
     }

@@ -1,10 +1,10 @@
 use std::path::PathBuf;
 
 use ralph_core::event::{
-    AgentEvent, AgentSignal, BreakerCause, BreakerState, Changes, ClaimEvent, Event, Exit, Goal, GuardedChangeKind,
-    Hint, IterationEvent, LimitKind, Missing, Notice, Outcome, PlanEvent, PlanSnapshot, PlanTask, Problem, ProblemKind,
-    Proof, Record, RunEvent, Settings, SteeringEvent, SteeringId, SteeringKind, TaskEvent, TimeEvent, Usage, Wait,
-    WaitCause, WaitEnd,
+    AgentEvent, AgentSignal, BreakerCause, BreakerState, Changes, ClaimEvent, Event, Exit, GateEvent, Goal,
+    GuardedChangeKind, Hint, IterationEvent, LimitKind, Missing, Notice, Outcome, PlanEvent, PlanSnapshot, PlanTask,
+    Problem, ProblemKind, Proof, Record, RunEvent, Settings, SteeringEvent, SteeringId, SteeringKind, TaskEvent,
+    TimeEvent, Usage, Wait, WaitCause, WaitEnd,
 };
 use ralph_core::{
     run::TaskState,
@@ -285,6 +285,37 @@ fn a_goal_is_verified_only_by_its_last_run_after_the_last_iteration() {
     assert_eq!(
         stale.unverified,
         ["goal a passed after iteration 1 and was not run since"]
+    );
+    let beside = |iteration, passed| {
+        let Event::Gate(GateEvent::GoalChecked { result, .. }) = checked(iteration, "a", passed) else {
+            unreachable!("a result of a goal")
+        };
+        Event::Gate(GateEvent::IterationChecked {
+            iteration,
+            results: vec![result],
+            news: Vec::new(),
+            live: false,
+        })
+    };
+    let looked_at = |end: &[(u32, bool)]| {
+        let looks = end
+            .iter()
+            .flat_map(|&(number, passed)| [started(number, "x"), beside(number, passed)]);
+        report(
+            [began(&["a"]), checked(0, "a", true)]
+                .into_iter()
+                .chain(looks)
+                .chain([done()]),
+        )
+        .unverified
+    };
+    assert_eq!(
+        looked_at(&[(1, true), (2, false), (3, false)]),
+        ["goal a is broken since iteration 2"]
+    );
+    assert_eq!(
+        looked_at(&[(1, true), (2, true)]),
+        ["goal a passed with the files of iteration 2, and was not run for a claim since"]
     );
     let failing = report([began(&["a", "b"]), started(1, "x"), checked(1, "a", false), done()]);
     assert_eq!(
