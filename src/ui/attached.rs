@@ -7,7 +7,10 @@ use std::{
     sync::Arc,
 };
 
-use ralph_core::event::{RequestedBy, RunId};
+use ralph_core::{
+    event::{RequestedBy, RunId},
+    run::RunView,
+};
 use ralph_git::Differ;
 use ralph_state::control::{
     Address, ControlError,
@@ -17,7 +20,8 @@ use ralph_state::control::{
 use ralph_system::{paths::ProjectPaths, proc::Supervisor};
 use ralph_text::{console, with_causes};
 use ralph_ui::tui::{
-    self, DiffRequest, NotifyChannel, PatchSource as MakeDiff, Recordings, ScreenError, ScreenExit, Setup, Unfolder,
+    self, DiffRequest, EventSource, NotifyChannel, PatchSource as MakeDiff, Recordings, ScreenError, ScreenExit, Setup,
+    Unfolder,
 };
 use tempfile::TempDir;
 use thiserror::Error;
@@ -208,7 +212,16 @@ impl<'a> AttachedClient<'a> {
         shown_as_text(run, rest, |rest| {
             let style = self.presentation.style;
             let mut out = console::stdout(style.form());
-            headless::show(rest, headless::OutputFormat::Text, style, terminal::pace(), &mut out);
+            let mut past = RunView::default();
+            rest.past(&mut |record| past.apply(record));
+            headless::show(
+                past,
+                rest,
+                headless::OutputFormat::Text,
+                style,
+                terminal::pace(),
+                &mut out,
+            );
         })
     }
 

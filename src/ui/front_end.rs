@@ -11,7 +11,10 @@ use std::{
     time::Duration,
 };
 
-use ralph_core::event::{Record, RunId};
+use ralph_core::{
+    event::{Record, RunId},
+    run::RunView,
+};
 use ralph_driver::{
     LoopHandle, OpenRun,
     hub::{Hub, LagPolicy, Subscription},
@@ -211,15 +214,19 @@ impl FrontEnd {
         };
         let mut out = console::stdout(form);
         let mut command = CommandNotifier::new(self.notifier(running));
-        if let Some(command) = &mut command {
-            events.past(&mut |record| command.apply_past(record));
-        }
+        let mut past = RunView::default();
+        events.past(&mut |record| {
+            past.apply(record);
+            if let Some(command) = &mut command {
+                command.apply_past(record);
+            }
+        });
         let events = events.inspect(|event| {
             if let (UiEvent::Record(record), Some(command)) = (event, &mut command) {
                 command.notify(record);
             }
         });
-        headless::show(events, format, style, terminal::pace(), &mut out);
+        headless::show(past, events, format, style, terminal::pace(), &mut out);
     }
 
     fn notifier(&self, running: mpsc::Sender<Infallible>) -> NotifyChannel {

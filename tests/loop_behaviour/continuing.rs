@@ -92,6 +92,36 @@ fn a_run_that_was_interrupted_is_continued_with_its_settings_counts_and_messages
 }
 
 #[test]
+fn the_text_of_a_continued_run_counts_what_was_done_before() {
+    let sandbox = Sandbox::new();
+    let worker = Script::jsonl("work; over done");
+    sandbox.install(&worker);
+    sandbox.install_as("second", &worker);
+    sandbox.write("PLAN.md", "- [ ] One {adapter=second}\n- [ ] Two\n- [ ] Three\n");
+    let ended = sandbox.ralph(["--adapter", "script", "-n", "1"]).run(SOON);
+    assert_eq!(ended.code(), Some(6), "{ended:?}");
+    let continued = sandbox.ralph(["continue", "--iterations", "2"]).run(SOON);
+    assert_eq!(continued.code(), Some(0), "{continued:?}");
+    let lines = |what: &str| {
+        let lines = continued.stdout.lines().filter(|line| line.contains(what));
+        lines
+            .map(|line| line.split_once(what).unwrap().1.trim().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        lines("· plan: "),
+        ["2 tasks open, 1 done", "1 task open, 2 done", "0 tasks open, 3 done"]
+    );
+    assert_eq!(
+        lines("  completed  ").len(),
+        3,
+        "the table has every iteration: {continued:?}"
+    );
+    // A task that is done asks for no agent any more.
+    assert_eq!(lines("was started without"), [""; 0], "{continued:?}");
+}
+
+#[test]
 fn a_limit_that_ended_a_run_is_raised_or_the_run_is_not_continued() {
     let sandbox = Sandbox::new();
     let none = sandbox.ralph(["continue"]).run(SOON);

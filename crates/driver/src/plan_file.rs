@@ -197,7 +197,10 @@ impl TaskRules {
                 mistake.what += "; using the settings of the run";
                 mistake
             };
-            let mistakes: Vec<_> = mistakes.into_iter().map(ignored).chain(remarks).collect();
+            // A task that is done asks for no agent any more, and a continued run starts with those of its open tasks.
+            let is_open = |mistake: &TaskMistake| plan.tasks.get(mistake.task).is_none_or(|task| !task.done);
+            let mistakes = mistakes.into_iter().filter(is_open).map(ignored);
+            let mistakes: Vec<_> = mistakes.chain(remarks).collect();
             self.report_mistakes(&plan, &mistakes, notices);
         }
         plan

@@ -7,6 +7,7 @@ pub(crate) mod text;
 
 use std::io::{self, Write};
 
+use ralph_core::run::RunView;
 use ralph_state::control::frames::UiEvent;
 use ralph_text::signs::AsciiSigns;
 
@@ -22,9 +23,10 @@ pub enum OutputFormat {
     Jsonl,
 }
 
-/// Shows a run until it is over. If writing to `out` fails (a closed pipe), the remaining events are drained and
+/// Shows a run until it is over, without its `past`. If writing to `out` fails (a closed pipe), the remaining events are drained and
 /// discarded, so that the loop continues.
 pub fn show(
+    past: RunView,
     events: impl Iterator<Item = UiEvent>,
     format: OutputFormat,
     style: OutputStyle,
@@ -39,7 +41,7 @@ pub fn show(
         }
         (OutputFormat::Text, false) | (OutputFormat::Jsonl, _) => out,
     };
-    let mut printer = TextPrinter::new(style, pace);
+    let mut printer = TextPrinter::new(style, pace).after(past);
     let mut broken = false;
     for event in events {
         if broken {
@@ -79,7 +81,15 @@ mod tests {
                 ascii,
                 ..OutputStyle::PLAIN
             };
-            show(events.into_iter(), OutputFormat::Text, style, Pace::Lines, &mut out);
+            let past = RunView::default();
+            show(
+                past,
+                events.into_iter(),
+                OutputFormat::Text,
+                style,
+                Pace::Lines,
+                &mut out,
+            );
             String::from_utf8(out).unwrap()
         };
         assert_eq!(written(true), "| > ls > 漢\n");

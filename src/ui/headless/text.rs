@@ -67,6 +67,12 @@ impl TextPrinter {
         }
     }
 
+    /// Counts what `past` has, which is not printed again.
+    pub fn after(mut self, past: RunView) -> Self {
+        self.view = past;
+        self
+    }
+
     /// Writes `event` as text.
     ///
     /// # Errors
