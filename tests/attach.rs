@@ -229,6 +229,25 @@ fn an_interrupt_stops_the_run_where_its_screen_has_become_text() {
 }
 
 #[test]
+fn a_screen_ends_with_its_terminal_which_fails_and_continues_it_at_once() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::terminal(PATIENT));
+    let mut program = Terminal::closed_after(&screen(&sandbox), "ready");
+    // The system continues the processes of a terminal that hangs up.
+    let status = wait_until(SOON, "the end of the screen", || {
+        program.try_wait().expect("the state of a child")
+    });
+    assert_eq!(status.exit_code(), 129);
+    let mut visitor = Terminal::closed_after(&sandbox.ralph(["attach"]), "ready");
+    let status = wait_until(SOON, "the end of the screen", || {
+        visitor.try_wait().expect("the state of a child")
+    });
+    assert_eq!(status.exit_code(), 129);
+    assert_eq!(sandbox.ralph(["stop"]).run(SOON).code(), Some(0));
+    sandbox.waits_until_nothing_runs();
+}
+
+#[test]
 fn a_run_in_the_foreground_ends_with_its_terminal_whoever_else_looks() {
     let sandbox = Sandbox::new();
     sandbox.install(&Script::terminal(PATIENT));

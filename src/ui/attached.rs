@@ -20,8 +20,7 @@ use ralph_state::control::{
 use ralph_system::{paths::ProjectPaths, proc::Supervisor};
 use ralph_text::{console, with_causes};
 use ralph_ui::tui::{
-    self, DiffRequest, EventSource, NotifyChannel, PatchSource as MakeDiff, Recordings, ScreenError, ScreenExit, Setup,
-    Unfolder,
+    self, DiffRequest, EventSource, NotifyChannel, PatchSource as MakeDiff, Recordings, ScreenExit, Setup, Unfolder,
 };
 use tempfile::TempDir;
 use thiserror::Error;
@@ -181,7 +180,7 @@ impl<'a> AttachedClient<'a> {
         let left = match shown {
             Ok(Ok(left)) => left,
             // The terminal was closed before its hangup signal arrived.
-            Ok(Err(error)) if is_gone(&error) => ScreenExit::Signalled(RequestedBy::Hangup),
+            Ok(Err(_)) if tui::terminal::is_gone() => ScreenExit::Signalled(RequestedBy::Hangup),
             Ok(Err(error)) => {
                 console::warn(&format!("no screen: {}", with_causes(&error)));
                 return self.show_text(run, remote);
@@ -300,13 +299,6 @@ fn shown_as_text(
 pub(crate) fn greeted(mut frames: FrameReader) -> Result<(Box<Hello>, FrameReader), AttachError> {
     let hello = frames.hello().ok_or(AttachError::NoHello)?;
     Ok((hello, frames))
-}
-
-fn is_gone(error: &ScreenError) -> bool {
-    let ScreenError::Terminal(error) = error else {
-        return false;
-    };
-    error.raw_os_error() == Some(nix::errno::Errno::EIO as i32)
 }
 
 /// The terminal's part in `notify`. A command is run by the loop, once, regardless of the number of screens.

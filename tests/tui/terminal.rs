@@ -16,7 +16,7 @@ use nix::{
     sys::termios::{LocalFlags, SetArg, tcgetattr, tcsetattr},
 };
 use parking_lot::{Condvar, Mutex};
-use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
+use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, SlavePty, native_pty_system};
 
 use crate::harness::{Program, SOON, processes, wait::poll};
 
@@ -58,15 +58,7 @@ impl Terminal {
     /// Starts `program` on a terminal of `cols` and `rows`.
     pub fn start(program: &Program, cols: u16, rows: u16) -> Terminal {
         let pair = native_pty_system().openpty(size(cols, rows)).expect("a terminal");
-        let command = program.command();
-        let mut builder = CommandBuilder::new(command.get_program());
-        builder.args(command.get_args());
-        builder.env_clear();
-        for (name, value) in command.get_envs() {
-            builder.env(name, value.expect("set, not removed"));
-        }
-        builder.cwd(command.get_current_dir().expect("a directory"));
-        let child = pair.slave.spawn_command(builder).expect("a program");
+        let child = spawn(program, &*pair.slave);
         let reader = pair.master.try_clone_reader().expect("its output");
         let keyboard = pair.master.take_writer().expect("its input");
         let shown = Arc::new((
@@ -85,6 +77,25 @@ impl Terminal {
             keyboard,
             shown,
         }
+    }
+
+    /// Starts `program` on a terminal that is closed once `wanted` is written. Returns the program.
+    pub fn closed_after(program: &Program, wanted: &str) -> Box<dyn Child + Send + Sync> {
+        let pair = native_pty_system().openpty(size(100, 30)).expect("a terminal");
+        let child = spawn(program, &*pair.slave);
+        let mut reader = pair.master.try_clone_reader().expect("its output");
+        let (mut bytes, mut buffer) = (Vec::new(), [0; 4096]);
+        let end = Instant::now() + SOON;
+        while !String::from_utf8_lossy(&bytes).contains(wanted) {
+            assert!(
+                Instant::now() < end,
+                "no `{wanted}` in {}",
+                String::from_utf8_lossy(&bytes)
+            );
+            let count = reader.read(&mut buffer).expect("a terminal");
+            bytes.extend_from_slice(&buffer[..count]);
+        }
+        child
     }
 
     pub fn pid(&self) -> i32 {
@@ -211,6 +222,18 @@ impl Terminal {
         }
         text
     }
+}
+
+fn spawn(program: &Program, slave: &dyn SlavePty) -> Box<dyn Child + Send + Sync> {
+    let command = program.command();
+    let mut builder = CommandBuilder::new(command.get_program());
+    builder.args(command.get_args());
+    builder.env_clear();
+    for (name, value) in command.get_envs() {
+        builder.env(name, value.expect("set, not removed"));
+    }
+    builder.cwd(command.get_current_dir().expect("a directory"));
+    slave.spawn_command(builder).expect("a program")
 }
 
 impl Drop for Terminal {

@@ -226,8 +226,10 @@ pub(super) fn watch_signals(mailbox: Mailbox) -> io::Result<()> {
         };
         loop {
             let arrived = tokio::select! {
-                // A stop comes before the continuation after it.
+                // A stop comes before the continuation after it, and so does the end of a terminal, which continues its
+                // processes.
                 biased;
+                _ = hangup.recv() => ScreenInput::End(RequestedBy::Hangup),
                 _ = stop.recv() => match mailbox.stops_itself.load(Ordering::Acquire) {
                     true => continue,
                     false => ScreenInput::Stop,
@@ -239,7 +241,6 @@ pub(super) fn watch_signals(mailbox: Mailbox) -> io::Result<()> {
                 }
                 _ = terminate.recv() => ScreenInput::End(RequestedBy::Terminate),
                 _ = interrupt.recv() => ScreenInput::End(RequestedBy::Interrupt),
-                _ = hangup.recv() => ScreenInput::End(RequestedBy::Hangup),
             };
             if !mailbox.send(arrived) {
                 return;

@@ -97,8 +97,12 @@ pub(super) trait LoopScreen {
 /// Errors of the terminal.
 pub(super) fn run(screen: &mut impl LoopScreen) -> io::Result<ScreenExit> {
     loop {
-        if let FrameStep::Leave(left) = turn(screen)? {
-            return Ok(left);
+        match turn(screen) {
+            Ok(FrameStep::Leave(left)) => return Ok(left),
+            Ok(FrameStep::Next | FrameStep::Redraw | FrameStep::Suspend) => {}
+            // A terminal that is closed fails before its signal has arrived.
+            Err(_) if terminal::is_gone() => return Ok(ScreenExit::Signalled(RequestedBy::Hangup)),
+            Err(error) => return Err(error),
         }
     }
 }

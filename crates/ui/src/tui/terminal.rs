@@ -16,8 +16,9 @@ use std::{
 
 use crossterm::terminal;
 use nix::{
+    errno::Errno,
     poll::{PollFd, PollFlags, PollTimeout, poll},
-    sys::termios::{FlushArg, tcflush},
+    sys::termios::{FlushArg, tcflush, tcgetattr},
 };
 use parking_lot::{Condvar, Mutex};
 use ralph_text::{AllowedEscapes, escape_controls};
@@ -144,6 +145,11 @@ pub fn write_all(mut bytes: &[u8]) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Whether the terminal was closed. It has no modes any more, whichever call fails first because of it.
+pub fn is_gone() -> bool {
+    matches!(tcgetattr(io::stdout()), Err(Errno::EIO))
 }
 
 /// Gives the terminal back on drop, even in a panic, and prints the panic messages held back meanwhile.
