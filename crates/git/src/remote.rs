@@ -4,9 +4,15 @@
 //! the user's token, or the work, anywhere. So git runs in a directory of ralph's own that only borrows the objects, and
 //! the address is the one that was recorded before any agent ran. The user's and the system's configuration count.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
-use ralph_system::proc::Supervisor;
+use ralph_system::{
+    proc::Supervisor,
+    scratch::{self, ScratchDirectory},
+};
 use thiserror::Error;
 
 use super::{
@@ -92,11 +98,25 @@ impl RemoteRepository {
             address: address.to_owned(),
             supervisor: supervisor.clone(),
         };
-        let init = ["init", "--quiet", "--bare", "--template="];
-        Git::at(supervisor, branches.root())
-            .args(init)
-            .args([directory])
-            .run()?;
+        // It appears whole. `git init` locks the configuration of a repository that is there, and several deliveries
+        // begin at once.
+        if !directory.is_dir() {
+            let at = |source| GitError::File {
+                path: directory.to_owned(),
+                source,
+            };
+            let place = directory.with_extension("new");
+            scratch::sweep(&place);
+            let made = ScratchDirectory::new(&place).map_err(at)?;
+            Git::at(supervisor, branches.root())
+                .args(["init", "--quiet", "--bare", "--template="])
+                .args([made.path()])
+                .run()?;
+            fs::rename(made.path(), directory).or_else(|error| match directory.is_dir() {
+                true => Ok(()),
+                false => Err(at(error)),
+            })?;
+        }
         Ok(repository)
     }
 
@@ -203,7 +223,7 @@ fn is_commit_name(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, process::Command};
+    use std::process::Command;
 
     use super::*;
 
@@ -244,6 +264,25 @@ mod tests {
             bare,
             remote,
         }
+    }
+
+    #[test]
+    fn deliveries_that_begin_at_once_share_a_repository_which_no_lock_of_git_keeps_from_them() {
+        let here = repositories();
+        let branches = Branches::find(&here.project, &here.remote.supervisor).unwrap();
+        let own = here.project.with_file_name("other.git");
+        let open = || RemoteRepository::open(&branches, &own, &here.remote.address, &here.remote.supervisor).unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(open);
+            }
+        });
+        fs::write(own.join("config.lock"), "").unwrap();
+        assert_eq!(open().fetch("main").unwrap(), git(&here.bare, &["rev-parse", "main"]));
+        assert_eq!(
+            fs::read_dir(here.project.with_file_name("other.new")).unwrap().count(),
+            0
+        );
     }
 
     #[test]
