@@ -5,7 +5,7 @@
 //! the address is the one that was recorded before any agent ran. The user's and the system's configuration count.
 
 use std::{
-    fs,
+    fs::{self, File},
     path::{Path, PathBuf},
 };
 
@@ -165,6 +165,14 @@ impl RemoteRepository {
     /// [`RemoteError`]
     pub fn fetch(&self, branch: &str) -> Result<String, RemoteError> {
         let own = "refs/ralph/fetched";
+        let at = |source| GitError::File {
+            path: self.directory.clone(),
+            source,
+        };
+        let one_at_a_time = File::create(self.directory.join("fetch.lock")).map_err(at)?;
+        one_at_a_time.lock().map_err(at)?;
+        // Only a git that was killed can have left it.
+        _ = fs::remove_file(self.directory.join(format!("{own}.lock")));
         let refspec = format!("+refs/heads/{branch}:{own}");
         let fetch = ["fetch", "--quiet", "--no-tags", "--", &self.address, &refspec];
         let output = self.git().args(fetch).run_any()?;
@@ -272,13 +280,16 @@ mod tests {
         let branches = Branches::find(&here.project, &here.remote.supervisor).unwrap();
         let own = here.project.with_file_name("other.git");
         let open = || RemoteRepository::open(&branches, &own, &here.remote.address, &here.remote.supervisor).unwrap();
+        let main = git(&here.bare, &["rev-parse", "main"]);
         std::thread::scope(|scope| {
             for _ in 0..8 {
-                scope.spawn(open);
+                scope.spawn(|| assert_eq!(open().fetch("main").unwrap(), main));
             }
         });
-        fs::write(own.join("config.lock"), "").unwrap();
-        assert_eq!(open().fetch("main").unwrap(), git(&here.bare, &["rev-parse", "main"]));
+        for left in ["config.lock", "refs/ralph/fetched.lock"] {
+            fs::write(own.join(left), "").unwrap();
+        }
+        assert_eq!(open().fetch("main").unwrap(), main);
         assert_eq!(
             fs::read_dir(here.project.with_file_name("other.new")).unwrap().count(),
             0
