@@ -12,7 +12,7 @@ use ralph_state::{
     control::ControlError,
     store::{journal::JournalError, lock::LockError, rules::RulesError, tokens::TokensError, trust::TrustError},
 };
-use ralph_system::paths::PathsError;
+use ralph_system::{paths::PathsError, proc::is_below_a_run};
 use ralph_text::with_causes;
 
 use crate::{config::NO_HINT, host::HostError, ui::restorer::RestoreError};
@@ -234,6 +234,10 @@ impl From<TrustError> for Failure {
         };
         let failure = Failure::of(kind, &error);
         match error {
+            // An agent in the sandbox cannot read it.
+            TrustError::Read { .. } if is_below_a_run() => {
+                failure.hint("agents may not do this: say in your report what you need")
+            }
             TrustError::Read { .. } | TrustError::Garbled { .. } => failure
                 .hint("`ralph trust --revoke` removes it, and ralph asks again")
                 .hint("`--trust-project` does not need it"),

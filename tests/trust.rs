@@ -6,6 +6,7 @@ use std::{
 };
 
 use crate::{
+    confinement::has_landlock,
     harness::{SOON, Sandbox, Script, agents::needs, running::Finished, write_program},
     tui::Terminal,
 };
@@ -406,6 +407,32 @@ work; over 'Done.'"#,
         .current_dir(&other)
         .run(SOON);
     assert_eq!(shown.code(), Some(1), "{shown:?}");
+}
+
+#[test]
+fn an_agent_that_cannot_read_what_is_trusted_is_not_told_to_revoke_it() {
+    let sandbox = Sandbox::outside_of_tmp();
+    if !has_landlock(&sandbox) {
+        return;
+    }
+    sandbox.plan(1);
+    sandbox.write(".ralph/config.json", r#"{ "notify": "true" }"#);
+    let trusted = sandbox.untrusting_ralph(["trust"]).run(SOON);
+    assert_eq!(trusted.code(), Some(0), "{trusted:?}");
+    let command = format!("{} adapters add auggie --yes", env!("CARGO_BIN_EXE_ralph"));
+    let manifest = format!(
+        "dialect = \"ralph-jsonl\"\n[command]\nprogram = \"sh\"\nargs = [\"-c\", '{command} > said 2>&1; echo $? >> said']\n\
+         prompt = \"stdin\"\n[sandbox]\nwrite = [\"~/.script\"]\n"
+    );
+    sandbox.install_adapter("script", &manifest);
+    let run = ["-a", "script", "--sandbox", "on", "-n", "1", "--headless"];
+    let finished = sandbox.untrusting_ralph(run).run(SOON);
+    let said = sandbox.read("said").unwrap_or_else(|| panic!("{finished:?}"));
+    assert!(
+        said.contains("trust.json") && said.contains("agents may not do this"),
+        "{said}"
+    );
+    assert!(!said.contains("revoke") && said.ends_with("1\n"), "{said}");
 }
 
 #[test]
