@@ -11,7 +11,7 @@ use crate::{
         BreakerCause, BreakerState, Event, GoalSince, Missing, Outcome, Problem, ProblemKind, StopReason, Text,
         TimeEvent, Wait, WaitCause,
     },
-    run::{Observation, standing_refusal},
+    run::{Observation, goal_since, standing_refusal},
 };
 
 use super::{Feedback, decision::StepDecision, policy::takes_over, state::LoopState};
@@ -66,7 +66,7 @@ fn due_by_goals(state: &LoopState, outcome: &Outcome) -> Option<(BreakerState, B
         false => BreakerState::Closed,
     };
     // The goal would refuse the same work again, and has never let any pass.
-    let repeated = match goal_since(state, &failed.name) {
+    let repeated = match goal_since(&state.view, &failed.name) {
         GoalSince::Always if limits.no_progress.is_some() => stage(breaker.no_progress.min(iterations - 1), Some(1)),
         _ => BreakerState::Closed,
     };
@@ -129,7 +129,7 @@ pub(super) fn judge(
             why: WaitCause::Breaker { why },
         }));
     } else {
-        // No iteration can do anything about tasks that nobody can read.
+        // Tasks that nobody can read are what the end is about.
         let mut told = decision.state.internal.feedback.iter();
         let unread = told.find_map(|feedback| match feedback {
             Feedback::PlanUnreadable { why } => Some(Text::from(why)),
@@ -145,15 +145,6 @@ pub(super) fn judge(
     LoopControl::Halt
 }
 
-pub(super) fn goal_since(state: &LoopState, name: &str) -> GoalSince {
-    let goal = state.view.goals.iter().find(|goal| goal.name == name);
-    match goal.map(|goal| (goal.suspects(), goal.passed_with)) {
-        Some((Some(by), _)) => GoalSince::Broken { by },
-        Some((None, None)) => GoalSince::Always,
-        Some((None, Some(_))) | None => GoalSince::Unknown,
-    }
-}
-
 /// Returns why a run ends that the breaker stops: what its claims were refused for says more than what was counted.
 fn cause_of_end(state: &LoopState, counted: BreakerCause) -> BreakerCause {
     match counted {
@@ -167,7 +158,7 @@ fn cause_of_end(state: &LoopState, counted: BreakerCause) -> BreakerCause {
                     goal: goal.clone(),
                     why: why.clone(),
                     iterations: times,
-                    since: goal_since(state, goal),
+                    since: goal_since(&state.view, goal),
                 },
                 reason => BreakerCause::ClaimRefused {
                     reason: Box::new(reason.clone().without_output()),
@@ -180,7 +171,7 @@ fn cause_of_end(state: &LoopState, counted: BreakerCause) -> BreakerCause {
         BreakerCause::SameGoalFailure {
             goal, why, iterations, ..
         } => BreakerCause::SameGoalFailure {
-            since: goal_since(state, &goal),
+            since: goal_since(&state.view, &goal),
             goal,
             why,
             iterations,

@@ -5,10 +5,10 @@ use crate::{
         Breakdown, BreakerCause, Changes, Finding, GoalSince, Hint, Missing, ProblemClass, ProblemKind, Proof,
         RestoreMoment, StopReason, Text, clip,
     },
-    run::{MessageState, StandingRefusal, standing_refusal},
+    run::{MessageState, StandingRefusal, goal_since, standing_refusal},
 };
 
-use super::{breaker::goal_since, state::LoopState};
+use super::state::LoopState;
 
 /// Maximum size of a quoted message, in bytes: enough to recognise it.
 const MESSAGE_CAP_BYTES: usize = 200;
@@ -134,13 +134,13 @@ fn for_reason(state: &LoopState, reason: &StopReason) -> Vec<Hint> {
     }
 }
 
-/// What a run that a limit has ended was refused last: more of the same would be refused, too.
+/// The way out of the last refusal of a run that a limit has ended: more of the same would be refused, too.
 fn about_refusal(state: &LoopState) -> Vec<Hint> {
     match standing_refusal(&state.view) {
         Some(StandingRefusal {
             reason: Missing::GoalFailed { goal, .. },
             ..
-        }) => vec![see_goal(goal, goal_since(state, goal))],
+        }) => vec![see_goal(goal, goal_since(&state.view, goal))],
         Some(refusal) if refusal.reason.may_be_confirmed() => {
             about_tests(state, refusal.files.first().copied(), refusal.iteration).collect()
         }

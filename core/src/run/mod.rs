@@ -60,7 +60,7 @@ pub use message::{Delivered, Message, MessageState, is_message_left};
 pub use permission::{AddedRule, DeniedThing, OpenAsk, Permissions};
 pub use phase::{ActiveSession, End, Phase};
 pub use recent::Recent;
-pub use refusal::{StandingRefusal, standing_refusal};
+pub use refusal::{StandingRefusal, goal_since, standing_refusal};
 pub(crate) use scopes::scope_question;
 pub use scopes::{Scopes, TaskChanges};
 pub use shared::Shared;

@@ -1,7 +1,17 @@
 //! Why the latest claim of a run does not count.
 
 use super::{Iteration, RunView};
-use crate::event::{Changes, Missing, Text};
+use crate::event::{Changes, GoalSince, Missing, Text};
+
+/// Since when a goal fails.
+pub fn goal_since(view: &RunView, name: &str) -> GoalSince {
+    let goal = view.goals.iter().find(|goal| goal.name == name);
+    match goal.map(|goal| (goal.suspects(), goal.passed_with)) {
+        Some((Some(by), _)) => GoalSince::Broken { by },
+        Some((None, None)) => GoalSince::Always,
+        Some((None, Some(_))) | None => GoalSince::Unknown,
+    }
+}
 
 /// Why the latest claim does not count, as long as nothing has lifted that.
 #[derive(Debug, Clone, PartialEq, Eq)]
