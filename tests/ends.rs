@@ -80,7 +80,7 @@ const ENDS: &[End] = &[
         script: "[ $n -lt 8 ] && rm -f PLAN.md; over 'A clean tree.'",
         args: &[],
         git: true,
-        says: "failed: the plan cannot be read (",
+        says: "stopped: not done: the plan cannot be read",
         commands: &["ralph restore 1 --before", "ralph continue"],
     },
     End {

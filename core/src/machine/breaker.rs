@@ -8,13 +8,13 @@ use std::mem::discriminant;
 
 use crate::{
     event::{
-        BreakerCause, BreakerState, Event, GoalSince, Missing, Outcome, Problem, ProblemKind, StopReason, Text,
+        BreakerCause, BreakerState, Event, GoalSince, List, Missing, Outcome, Problem, ProblemKind, StopReason,
         TimeEvent, Wait, WaitCause,
     },
     run::{Observation, goal_since, standing_refusal},
 };
 
-use super::{Feedback, decision::StepDecision, policy::takes_over, state::LoopState};
+use super::{decision::StepDecision, policy::takes_over, state::LoopState};
 
 /// Returns the state that a count leads to.
 fn stage(count: u32, half: Option<u32>) -> BreakerState {
@@ -129,18 +129,8 @@ pub(super) fn judge(
             why: WaitCause::Breaker { why },
         }));
     } else {
-        // Tasks that nobody can read are what the end is about.
-        let mut told = decision.state.internal.feedback.iter();
-        let unread = told.find_map(|feedback| match feedback {
-            Feedback::PlanUnreadable { why } => Some(Text::from(why)),
-            _ => None,
-        });
-        decision.stop(match unread {
-            Some(why) => StopReason::PlanInvalid { why },
-            None => StopReason::BreakerOpen {
-                why: cause_of_end(&decision.state, why),
-            },
-        });
+        let why = cause_of_end(&decision.state, why);
+        decision.stop(StopReason::BreakerOpen { why });
     }
     LoopControl::Halt
 }
@@ -148,6 +138,15 @@ pub(super) fn judge(
 /// Returns why a run ends that the breaker stops: what its claims were refused for says more than what was counted.
 fn cause_of_end(state: &LoopState, counted: BreakerCause) -> BreakerCause {
     match counted {
+        // Tasks that nobody can read are not done, whether the agent claims it or not.
+        BreakerCause::NoProgress { .. } if state.internal.unreadable_since(&state.view).is_some() => {
+            BreakerCause::ClaimRefused {
+                reason: Box::new(Missing::PlanUnreadable),
+                files: List::default(),
+                iteration: None,
+                times: 0,
+            }
+        }
         BreakerCause::NoProgress { .. } => {
             let Some(refusal) = standing_refusal(&state.view) else {
                 return counted;

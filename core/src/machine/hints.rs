@@ -13,17 +13,11 @@ use super::state::LoopState;
 /// Maximum size of a quoted message, in bytes: enough to recognise it.
 const MESSAGE_CAP_BYTES: usize = 200;
 
-/// The first of the iterations in a row that ended with a plan that cannot be read; `None` if it can be now.
-fn unreadable_since(state: &LoopState) -> Option<u32> {
-    let (first, latest) = state.internal.unreadable?;
-    (latest == state.view.iterations.number).then_some(first)
-}
-
 /// How to restore a readable plan; `None` without a checkpoint.
 fn way_back(state: &LoopState) -> Option<Hint> {
     state.internal.latest.as_ref()?;
     let number = state.view.iterations.number;
-    let (iteration, moment) = match (unreadable_since(state), state.view.phase.outcome()) {
+    let (iteration, moment) = match (state.internal.unreadable_since(&state.view), state.view.phase.outcome()) {
         (Some(first), _) => (first, RestoreMoment::Before),
         (None, Some(_)) => (number, RestoreMoment::Before),
         // The plan was readable after the iteration and was broken later.
@@ -32,12 +26,16 @@ fn way_back(state: &LoopState) -> Option<Hint> {
     (iteration > 0 || moment == RestoreMoment::Before).then_some(Hint::Restore { iteration, moment })
 }
 
+/// How to get a plan that can be read.
+fn to_read(state: &LoopState) -> Vec<Hint> {
+    way_back(state).into_iter().chain([Hint::FixPlan]).collect()
+}
+
 /// Suggestions about the end itself, about tasks that the user has set aside, and about messages that expire with the run.
 pub(super) fn hints(state: &LoopState, reason: &StopReason) -> Vec<Hint> {
     let mut hints = for_reason(state, reason);
-    if unreadable_since(state).is_some() && !hints.contains(&Hint::FixPlan) {
-        hints.extend(way_back(state));
-        hints.push(Hint::FixPlan);
+    if state.internal.unreadable_since(&state.view).is_some() && !hints.contains(&Hint::FixPlan) {
+        hints.extend(to_read(state));
     }
     let is_done = matches!(reason, StopReason::Done { .. });
     hints.extend(state.view.permissions.about_scope().map(|_| Hint::ConfirmScope));
@@ -100,6 +98,7 @@ fn for_reason(state: &LoopState, reason: &StopReason) -> Vec<Hint> {
             let about_tests = about_tests(state, files.first(), *iteration);
             about_tests.chain([Hint::StartAgain]).collect()
         }
+        StopReason::BreakerOpen { .. } if state.internal.unreadable_since(&state.view).is_some() => to_read(state),
         StopReason::BreakerOpen { .. } => {
             let latest = state.view.iterations.latest_work();
             let unseen = latest.filter(|latest| latest.changes.unwrap_or_default() == Changes::default());
@@ -115,7 +114,7 @@ fn for_reason(state: &LoopState, reason: &StopReason) -> Vec<Hint> {
             vec![Hint::NeedLiveChannel { adapter }]
         }
         StopReason::AgentFailed { problem, .. } => for_problem(state, problem.kind),
-        StopReason::PlanInvalid { .. } => way_back(state).into_iter().chain([Hint::FixPlan]).collect(),
+        StopReason::PlanInvalid { .. } => to_read(state),
         StopReason::LimitReached { limit } => {
             let raise = Hint::RaiseLimit { limit: *limit };
             about_refusal(state).into_iter().chain([raise]).collect()

@@ -184,6 +184,8 @@ impl TaskRules {
                 task.settings = TaskSettings::default();
             }
         }
+        // A task that is done asks for no agent any more, and a continued run starts with those of its open tasks.
+        mistakes.retain(|mistake| plan.tasks.get(mistake.task).is_none_or(|task| !task.done));
         mistakes.extend(others);
         for task in plan.tasks.iter_mut().filter(|task| task.settings.optional) {
             // An agent may have written it; the task may have gained a note.
@@ -197,10 +199,7 @@ impl TaskRules {
                 mistake.what += "; using the settings of the run";
                 mistake
             };
-            // A task that is done asks for no agent any more, and a continued run starts with those of its open tasks.
-            let is_open = |mistake: &TaskMistake| plan.tasks.get(mistake.task).is_none_or(|task| !task.done);
-            let mistakes = mistakes.into_iter().filter(is_open).map(ignored);
-            let mistakes: Vec<_> = mistakes.chain(remarks).collect();
+            let mistakes: Vec<_> = mistakes.into_iter().map(ignored).chain(remarks).collect();
             self.report_mistakes(&plan, &mistakes, notices);
         }
         plan
