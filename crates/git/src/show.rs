@@ -262,8 +262,8 @@ impl Repository {
         Ok(oldest_first(&output.stdout))
     }
 
-    /// Lists the commits of several spans, each as [`Repository::commits_within`] does. One git process answers for
-    /// all spans without merges, because a process for each of thousands would take seconds.
+    /// Lists the commits that HEAD reached in each of several spans, oldest first; at most the latest 50 of each. One git process
+    /// answers for all spans without merges, because a process for each of thousands would take seconds.
     pub fn commits_of_each(&self, spans: &[(Checkpoint, Checkpoint)]) -> Vec<Vec<Commit>> {
         let until = Instant::now() + LISTING_DEADLINE;
         let chains = self.chains(spans);
