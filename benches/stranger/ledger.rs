@@ -1,4 +1,4 @@
-//! What the agents wrote down, and the comparison with what ralph says.
+//! The ledger that the agents wrote, and its comparison with what ralph says.
 
 use std::{collections::BTreeSet, fmt::Display, fs, path::PathBuf};
 
@@ -43,7 +43,7 @@ impl Comparison {
         println!("  {name:<36} {ralph:>10}   ledger {ledger:>10}   {verdict}");
     }
 
-    /// The same, of a number in JSON.
+    /// A number in JSON, compared in the same way.
     pub fn count(&mut self, name: &str, ralph: &Value, ledger: usize) {
         self.row(name, ralph.to_string(), ledger.to_string());
     }

@@ -62,7 +62,7 @@ fn disturbed(world: &World) -> Finished {
     first.kill();
     first.wait_for_exit(LONG);
     goes_on("T03");
-    // On a terminal that nobody reads, and that is closed: the run goes on.
+    // The terminal is read by nobody, and is closed: the run goes on.
     let terminal = native_pty_system().openpty(PtySize::default()).expect("a terminal");
     let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_ralph"));
     command.arg("continue");
@@ -83,7 +83,7 @@ fn disturbed(world: &World) -> Finished {
     goes_on("T06");
     goes_on("T07");
     world.began("T08");
-    // What the agent before has left uncommitted is stashed along.
+    // The stash takes along what the agent before has left uncommitted.
     sandbox.write(OF_USER[2], "the user's\n");
     sandbox.git(["stash", "push", "--quiet", "--include-untracked"]);
     sandbox.git(["stash", "pop", "--quiet", "--index"]);

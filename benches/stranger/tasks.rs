@@ -65,7 +65,7 @@ fn from(sandbox: &Sandbox, log: &[(&str, &str)], wanted: usize, apart: bool) -> 
             continue;
         }
         tree = sandbox.git(["write-tree"]).trim().to_owned();
-        // What a task calls itself must not look like a setting.
+        // The name of a task must not look like a setting.
         let subject = subject.chars().filter(|c| !"{}[]`<>\u{fffd}".contains(*c));
         found.push((name, subject.take(60).collect()));
         if found.len() == wanted {

@@ -176,7 +176,7 @@ impl World {
         args.chain(["--goal".to_owned(), format!("whole={goal}")]).collect()
     }
 
-    /// What ralph prints as JSON.
+    /// The JSON that ralph prints.
     pub fn json(&self, args: &str) -> Value {
         let printed = self.sandbox.ralph(args.split_whitespace()).run(LONG);
         serde_json::from_str(&printed.stdout).unwrap_or_else(|error| panic!("{error}: {printed:?}"))
@@ -195,7 +195,7 @@ impl World {
             let unreported = if *agent == Agent::Codex { unreported } else { 0 };
             #[allow(clippy::cast_precision_loss)] // some dozens
             let count = (requests.len() - unreported) as f64;
-            // What the model server says of each request. Only claude has a cache apart, opencode takes it off the cost.
+            // The model server's account of each request. Only claude has a cache apart, opencode takes it off the cost.
             let each = match agent {
                 Agent::Claude => [1120.0, 50.0, 0.0],
                 Agent::OpencodeServer => [1000.0, 50.0, 0.0010],

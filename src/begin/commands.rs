@@ -372,7 +372,7 @@ mod tests {
                     "lint=cargo clippy --workspace --all-targets",
                 ],
             ),
-            // What the CI runs on pull requests has to pass, unless another command runs it already.
+            // Checks that the CI runs on pull requests have to pass, unless another command runs them already.
             (
                 &[
                     (

@@ -1,4 +1,4 @@
-//! What is installed in a project: the commands that install it, and whether agents may have changed it.
+//! The packages of a project: the commands that install them, and whether agents may have changed them.
 //!
 //! A lock file has hashes of what is downloaded, and none of what is installed. A program can set neither the clock nor the
 //! time of the last change of a file (`ctime`): so a file that an agent has changed shows a time at which a run went on.

@@ -1,6 +1,6 @@
 //! The installed packages of a room: those of the start of the run, or those that commands have installed in it.
 //!
-//! The start's are kept beside the room while others are in it. After a kill they come back, whatever is in their places.
+//! Packages of the start are kept beside the room while others are in it. After a kill they come back, whatever is in their places.
 
 use std::{
     fs,
@@ -38,7 +38,7 @@ pub(super) struct RoomPackages {
     /// Whether commands are installing others, or were given up.
     are_aside: bool,
     lists: PackageLists,
-    /// What commands have made of the lists; `None` for packages from the project's directory.
+    /// The result of the commands for the lists; `None` for packages from the project's directory.
     outcome: Option<Installed>,
     /// The files of the start's packages that agents may have changed, in words.
     distrusted: Option<String>,

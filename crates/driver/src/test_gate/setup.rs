@@ -78,7 +78,7 @@ async fn installed(
     let outcome = match run(filled, place, None).await {
         Ok(None) => return Ok(None),
         Ok(Some(by)) => Ok(by),
-        // Where the packages of the start can be installed, the network is there, and the work is the reason.
+        // The work is the reason where the packages of the start can be installed: the network is there.
         Err(why) => Err(InstallFailure {
             why,
             is_of_work: !lists.is_empty() && matches!(run(filled, place, first).await, Ok(Some(_))),
