@@ -69,7 +69,7 @@ pub use goals::{ExecutionContext, check_goals};
 pub use handle::{LoopBusy, LoopHandle};
 pub use hooks::HookStarter;
 pub use open::{BreakerReset, OpenError, OpenRun, RunChoice, forget_rule, hold, reset_circuit};
-pub use packages::{PackagesRecord, installers};
+pub use packages::{PackagesRecord, installers, room_setup};
 pub use plan_file::Taskless;
 pub use plan_file::read_plan;
 pub use preview::{Preview, next_prompt};

@@ -55,8 +55,16 @@ pub fn installers(project: &Path) -> Vec<String> {
         .collect()
 }
 
+/// Returns the commands that install the packages of a room: those of `setup`, or those of the lock files of `project`.
+pub fn room_setup(setup: &[String], project: &Path) -> Vec<String> {
+    // Those about ports and services of a work tree prepare more than packages.
+    let own = setup.iter().filter(|command| !command.contains("RALPH_")).cloned();
+    let own: Vec<String> = own.collect();
+    if own.is_empty() { installers(project) } else { own }
+}
+
 /// The record of who may have changed installed packages.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct PackagesRecord {
     /// The times in which runs with agents went on, in milliseconds since 1970. The last one is open while one does.
     worked: Vec<(u64, u64)>,
@@ -74,10 +82,13 @@ impl PackagesRecord {
     }
 
     pub(super) fn change(paths: &ProjectPaths, change: impl FnOnce(&mut Self)) {
-        let mut record = Self::of(paths);
+        let known = Self::of(paths);
+        let mut record = known.clone();
         change(&mut record);
-        // Without the record, packages are trusted as they were before there was one.
-        _ = serde_json::to_vec(&record).map(|text| replace_file(&paths.packages(), &text));
+        if record != known {
+            // Without the record, packages are trusted as they were before there was one.
+            _ = serde_json::to_vec(&record).map(|text| replace_file(&paths.packages(), &text));
+        }
     }
 
     /// Notes that an agent starts. A time that a killed ralph has left open goes on.
@@ -110,12 +121,32 @@ impl PackagesRecord {
     }
 }
 
-/// The part of a file below the innermost directory of packages, if it is none of a package: no package's name begins with
-/// a dot. Tools keep notes and caches there.
+/// A note or a cache that tools keep beside packages: its path below the innermost directory of these. No package's name
+/// begins with a dot.
 pub(super) fn notes_of_tools(file: &Path) -> Option<PathBuf> {
     let parts: Vec<_> = file.iter().collect();
     let from = parts.iter().rposition(|part| *part == PACKAGES).map_or(0, |at| at + 1);
     let first = parts.get(from)?;
     let is_hidden = first.as_encoded_bytes().starts_with(b".") && *first != ".bin";
     is_hidden.then(|| parts[from..].iter().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_room_is_set_up_by_the_commands_of_a_work_tree_that_are_not_about_its_services() {
+        let project = tempfile::tempdir().unwrap();
+        let commands = |setup: &[&str]| {
+            let setup: Vec<String> = setup.iter().map(|command| (*command).to_owned()).collect();
+            room_setup(&setup, project.path())
+        };
+        let services = "docker compose -p $RALPH_TREE up --detach --wait";
+        assert_eq!(commands(&[services]), [""; 0]);
+        assert_eq!(commands(&[services, "make deps"]), ["make deps"]);
+        std::fs::write(project.path().join("package-lock.json"), "").unwrap();
+        assert_eq!(commands(&[services]), ["npm ci"]);
+        assert_eq!(commands(&["make deps"]), ["make deps"]);
+    }
 }

@@ -29,7 +29,7 @@ use ralph_text::with_causes;
 use ralph_words::size_in_words;
 
 use super::{
-    packages::{PackagesRecord, installers, notes_of_tools},
+    packages::{PackagesRecord, notes_of_tools, room_setup},
     room_packages::{Installed, PackageLists, RoomPackages, clear, move_to, named},
 };
 
@@ -695,12 +695,7 @@ impl FilledRoom {
         if there.is_empty() && content.packages.at_start().0.is_empty() {
             return Ok(Vec::new()); // the project does without
         }
-        // Those about ports and services of a work tree prepare more than packages.
-        let own = setup.iter().filter(|command| !command.contains("RALPH_")).cloned();
-        let mut commands: Vec<String> = own.collect();
-        if commands.is_empty() {
-            commands = installers(&room.project());
-        }
+        let commands = room_setup(setup, &room.project());
         if !commands.is_empty() {
             content.packages.set_aside()?;
             clear(&room.caches())?;

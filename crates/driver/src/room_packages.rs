@@ -1,6 +1,6 @@
 //! The installed packages of a room: those of the start of the run, or those that commands have installed in it.
 //!
-//! Packages of the start are kept beside the room while others are in it. After a kill they come back, whatever is in their places.
+//! The room keeps the start's beside it while others are in it. They come back after a kill, whatever is in their places.
 
 use std::{
     fs,

@@ -9,7 +9,7 @@ use std::{
 };
 
 use ralph_core::event::Exit;
-use ralph_driver::{PackagesRecord, installers};
+use ralph_driver::{PackagesRecord, room_setup};
 use ralph_git::NoRepository;
 use ralph_system::{
     os::{
@@ -117,10 +117,7 @@ fn packages(place: &ProjectPlace, config: &Config) -> Option<DoctorFinding> {
         let weak = DoctorFinding::new(NAME, FindingState::Weak, text);
         return Some(weak.todo("`tree.setup` names the commands that install packages"));
     }
-    let commands = match &config.tree.setup[..] {
-        [] => installers(&place.project),
-        own => own.to_vec(),
-    };
+    let commands = room_setup(&config.tree.setup, &place.project);
     let text = format!("`{}` installs in the room what the work names", commands.join("`, `"));
     (!commands.is_empty()).then(|| DoctorFinding::new(NAME, FindingState::Good, text))
 }
