@@ -88,17 +88,20 @@ pub fn replace_tree(from: &Path, to: &Path) -> Result<(), TreeCopyError> {
 /// not compared.
 pub fn is_as_copied(from: &Path, copy: &Path) -> bool {
     let listed = |root: &Path| {
-        let entries = WalkDir::new(root).sort_by_file_name().into_iter();
+        let root = root.to_owned();
+        let entries = WalkDir::new(&root).sort_by_file_name().into_iter();
         let entries = entries.filter_entry(|entry| !is_rebuilt(entry.path())).flatten();
-        let facts = entries.map(|entry| {
+        entries.map(move |entry| {
             let file = entry.metadata().ok()?;
             let content = file.is_file().then(|| (file.len(), file.modified().ok()));
-            let below = entry.path().strip_prefix(root).ok()?.to_owned();
-            Some((below, file.file_type(), content, fs::read_link(entry.path()).ok()))
-        });
-        facts.collect::<Option<Vec<_>>>()
+            let leads_to = file.is_symlink().then(|| fs::read_link(entry.path()).ok());
+            let below = entry.path().strip_prefix(&root).ok()?.to_owned();
+            Some((below, file.file_type(), content, leads_to))
+        })
     };
-    listed(from).is_some_and(|files| listed(copy) == Some(files))
+    let mut copies = listed(copy);
+    // The first difference decides: packages are many files.
+    listed(from).all(|file| file.is_some() && copies.next() == Some(file)) && copies.next().is_none()
 }
 
 /// The number of a file and the time of its last change, which no program can set: they differ after any change.
@@ -310,7 +313,7 @@ impl CopyJob {
             return Ok(());
         }
         let is_cache = self.times == CopiedTimes::Kept && !has_packages(from) && from.join(CACHE_TAG).exists();
-        if is_cache && bytes_in(from) > CACHE_BYTES {
+        if is_cache && !fits(from, CACHE_BYTES) {
             return Ok(());
         }
         self.left.take(0)?;
@@ -371,12 +374,22 @@ pub fn clear(path: &Path) -> Result<(), TreeCopyError> {
 
 /// Returns the size of the files of a directory, without those of its repository.
 pub fn bytes_in(directory: &Path) -> u64 {
+    sizes_in(directory).sum()
+}
+
+/// Whether the files of a directory have no more than so many bytes. Looks at no more files than that takes.
+fn fits(directory: &Path, bytes: u64) -> bool {
+    let mut sizes = sizes_in(directory);
+    sizes.try_fold(bytes, u64::checked_sub).is_some()
+}
+
+fn sizes_in(directory: &Path) -> impl Iterator<Item = u64> + use<> {
     let git = directory.join(GIT);
     let entries = WalkDir::new(directory)
         .into_iter()
         .filter_entry(move |entry| entry.path() != git);
     let found = entries.flatten().filter_map(|entry| entry.metadata().ok());
-    found.filter(Metadata::is_file).map(|metadata| metadata.len()).sum()
+    found.filter(Metadata::is_file).map(|metadata| metadata.len())
 }
 
 #[cfg(test)]
@@ -435,5 +448,6 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         write(&place.path().join("a/b"), "12345");
         assert_eq!(bytes_in(place.path()), 5);
+        assert!(fits(place.path(), 5) && !fits(place.path(), 4));
     }
 }
