@@ -367,20 +367,26 @@ pub(super) async fn look<Run: RunFiles>(
     [first, latest]: [Option<Checkpoint>; 2],
 ) -> Look {
     let place = Arc::new(place);
-    let work = {
+    let found = {
         let (run_files, first, latest) = (Arc::clone(run_files), first.clone(), latest.clone());
-        blocking(move || Ok(run_files.work(first.as_ref(), latest.as_ref()))).await
+        let project = place.room.as_ref().map(|filled| filled.room.project());
+        blocking(move || {
+            let work = run_files.work(first.as_ref(), latest.as_ref());
+            let lists = project.map(|project| package_lists(&project, &work.before));
+            Ok((work, lists))
+        })
     };
+    let (work, lists) = found.await.unwrap_or_default();
     let Work {
         lines,
         before: before_work,
         suppressions,
         is_prose,
-    } = work.unwrap_or_default();
+    } = work;
     let before_work = Arc::new(before_work);
     let (mut notices, mut packages) = (Vec::new(), None);
     if let Some(filled) = &place.room {
-        let lists = package_lists(&filled.room.project(), &before_work);
+        let lists = lists.unwrap_or_default();
         let (told, objection) = setup::follow(filled, &place, first.clone(), &lists).await;
         notices.extend(told);
         packages = Some((lists, objection));

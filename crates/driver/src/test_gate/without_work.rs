@@ -135,7 +135,7 @@ pub(super) async fn tried(
     let begun = {
         let (project, record) = (place.files(), record.clone());
         blocking(move || {
-            let files = originals.without_work(&project, before.to_vec())?;
+            let files = originals.without_work(&project, Arc::unwrap_or_clone(before))?;
             let Some((first, _)) = files.first() else {
                 return Ok(None);
             };
