@@ -216,10 +216,15 @@ fn has_check_flag(command: &str) -> bool {
 fn format(root: &ProjectRoot<'_>, found: &mut SuggestedCommands) {
     let command = root
         .commands_of_pull_requests()
-        .into_iter()
+        .iter()
         .find(|command| has_check_flag(command));
     if let Some(command) = command.filter(|_| !found.has("format")) {
-        found.add("format", python::in_environment(root, &command), WORKFLOWS);
+        let environment = root.virtual_env();
+        found.add(
+            "format",
+            python::in_environment(root, environment.as_deref(), command),
+            WORKFLOWS,
+        );
     }
 }
 

@@ -10,7 +10,7 @@ mod import;
 mod other_loops;
 mod priority;
 mod project_root;
-mod python;
+pub(crate) mod python;
 mod requirements;
 mod task;
 mod templates;

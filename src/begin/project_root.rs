@@ -1,6 +1,7 @@
 //! The files of a project, or of a part of one, as far as they tell how it is tested.
 
 use std::{
+    cell::OnceCell,
     fs,
     path::{Path, PathBuf},
 };
@@ -28,13 +29,16 @@ pub(super) struct ProjectRoot<'a> {
     directory: PathBuf,
     /// Its path from the directory in which commands begin.
     part: &'a str,
+    /// The commands of [`ProjectRoot::commands_of_pull_requests`], once they are asked for.
+    in_ci: OnceCell<Vec<String>>,
 }
 
 impl<'a> ProjectRoot<'a> {
     /// The part of the project `top` that is at the relative path `part`.
     pub(super) fn new(top: &Path, part: &'a str) -> Self {
         let directory = top.join(part);
-        Self { directory, part }
+        let in_ci = OnceCell::new();
+        Self { directory, part, in_ci }
     }
 
     pub(super) fn has(&self, name: &str) -> bool {
@@ -93,28 +97,13 @@ impl<'a> ProjectRoot<'a> {
 
     /// The commands that the project's CI runs on pull requests: on work of strangers, so that they publish nothing. Commands
     /// with variables cannot be told.
-    pub(super) fn commands_of_pull_requests(&self) -> Vec<String> {
-        let files = self.entries(WORKFLOWS).into_iter().take(FILES_CAP);
-        let texts = files.map(|(name, _)| self.text(&format!("{WORKFLOWS}/{name}")));
-        let mut found = Vec::new();
-        for text in texts.filter(|text| text.contains("pull_request")) {
-            for line in text
-                .lines()
-                .map(|line| line.trim().trim_start_matches("- ").trim_start())
-            {
-                let commands = line
-                    .strip_prefix("run:")
-                    .unwrap_or(line)
-                    .trim()
-                    .trim_matches(['"', '\'']);
-                let plain = commands
-                    .split("&&")
-                    .map(str::trim)
-                    .filter(|command| !command.contains(['$', '{', '|', ';', '>']));
-                found.extend(plain.map(str::to_owned));
-            }
-        }
-        found
+    pub(super) fn commands_of_pull_requests(&self) -> &[String] {
+        self.in_ci.get_or_init(|| {
+            let files = self.entries(WORKFLOWS).into_iter().take(FILES_CAP);
+            let texts = files.map(|(name, _)| self.text(&format!("{WORKFLOWS}/{name}")));
+            let of_pull_requests = texts.filter(|text| text.contains("pull_request"));
+            of_pull_requests.flat_map(|text| commands_in(&text)).collect()
+        })
     }
 
     /// Whether the project lists `tool` among its hooks of pre-commit.
@@ -146,6 +135,22 @@ impl<'a> ProjectRoot<'a> {
         }
         files
     }
+}
+
+/// The commands in a workflow of GitHub, each without variables: on a line with its key, or on one of its own.
+fn commands_in(workflow: &str) -> Vec<String> {
+    let lines = workflow
+        .lines()
+        .map(|line| line.trim().trim_start_matches("- ").trim_start());
+    let scripts = lines.map(|line| {
+        line.strip_prefix("run:")
+            .unwrap_or(line)
+            .trim()
+            .trim_matches(['"', '\''])
+    });
+    let commands = scripts.flat_map(|script| script.split("&&")).map(str::trim);
+    let plain = commands.filter(|command| !command.contains(['$', '{', '|', ';', '>']));
+    plain.map(str::to_owned).collect()
 }
 
 /// The command that runs `tool` in a line of a script, a Makefile or a CI file. A command with variables cannot be told.

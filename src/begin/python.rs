@@ -1,5 +1,7 @@
 //! The commands that test, lint and type-check a project in Python.
 
+use std::path::Path;
+
 use super::project_root::{NO_PARTS, ProjectRoot};
 
 const PYPROJECT: &str = "pyproject.toml";
@@ -14,6 +16,13 @@ const MANIFESTS: [&str; 6] = [
 ];
 /// Files beside the manifests that may name pytest.
 const ALSO: [&str; 3] = ["requirements-dev.txt", "dev-requirements.txt", "test-requirements.txt"];
+/// The lock files of the managers of environments, each with what starts a command in it and what installs it.
+const MANAGERS: [(&str, &str, &str); 4] = [
+    ("uv.lock", "uv run ", "uv sync"),
+    ("poetry.lock", "poetry run ", "poetry install"),
+    ("pdm.lock", "pdm run ", "pdm install"),
+    ("Pipfile.lock", "pipenv run ", "pipenv install"),
+];
 /// Levels at which files with tests are looked for, and the most that are read.
 const LEVELS: usize = 3;
 const TESTS_CAP: usize = 24;
@@ -79,18 +88,14 @@ struct Interpreter {
 
 impl Interpreter {
     fn of(root: &ProjectRoot<'_>) -> Self {
-        let managers = [
-            ("uv.lock", "uv run "),
-            ("poetry.lock", "poetry run "),
-            ("pdm.lock", "pdm run "),
-            ("Pipfile.lock", "pipenv run "),
-        ];
         let environment = root.virtual_env();
         // A manager that is not installed starts nothing, and its environment may be there.
         let starts = |run: &str| environment.is_none() || which::which(run.split(' ').next().unwrap_or(run)).is_ok();
-        let manager = managers.into_iter().find(|(lock, run)| root.has(lock) && starts(run));
+        let manager = MANAGERS
+            .into_iter()
+            .find(|(lock, run, _)| root.has(lock) && starts(run));
         Self {
-            run: manager.map_or("", |(_, run)| run),
+            run: manager.map_or("", |(_, run, _)| run),
             environment: environment.filter(|_| manager.is_none()),
         }
     }
@@ -98,7 +103,7 @@ impl Interpreter {
     /// A command that begins with a program of Python's.
     fn tool(&self, root: &ProjectRoot<'_>, command: &str) -> String {
         match self.run {
-            "" => in_environment(root, command),
+            "" => in_environment(root, self.environment.as_deref(), command),
             run => format!("{run}{command}"),
         }
     }
@@ -112,13 +117,30 @@ impl Interpreter {
     }
 }
 
-/// A command, with the program of the project's environment if there is one.
-pub(super) fn in_environment(root: &ProjectRoot<'_>, command: &str) -> String {
+/// A command, with the program of the project's `environment` if there is one.
+pub(super) fn in_environment(root: &ProjectRoot<'_>, environment: Option<&str>, command: &str) -> String {
     let program = command.split(' ').next().unwrap_or_default();
-    let environment = root
-        .virtual_env()
-        .filter(|path| root.has(&format!("{path}/bin/{program}")));
-    environment.map_or_else(|| command.to_owned(), |path| format!("{path}/bin/{command}"))
+    match environment.filter(|path| root.has(&format!("{path}/bin/{program}"))) {
+        Some(path) => format!("{path}/bin/{command}"),
+        None => command.to_owned(),
+    }
+}
+
+/// The command with which a manager of environments installs what a project needs; `None` for other programs.
+pub(crate) fn installer(manager: &str) -> Option<&'static str> {
+    let found = MANAGERS
+        .into_iter()
+        .find(|(_, run, _)| run.split(' ').next() == Some(manager));
+    found.map(|(_, _, install)| install)
+}
+
+/// Whether a module is the project's own below `src`, or its manifests name it. Others, of tests, no installation brings.
+pub(crate) fn is_named(project: &Path, module: &str) -> bool {
+    let root = ProjectRoot::new(project, "");
+    let is_own = ["", ".py"].iter().any(|end| root.has(&format!("src/{module}{end}")));
+    // The first of them describe a package that can be installed.
+    let mut manifests = MANIFESTS[..3].iter();
+    is_own || manifests.any(|name| root.text(name).contains(module))
 }
 
 fn test_command(root: &ProjectRoot<'_>, tests: &[String], interpreter: &Interpreter) -> Option<String> {

@@ -4,13 +4,13 @@
 use std::path::Path;
 
 use ralph_core::event::{Exit, Goal, GoalFailure, GoalResult};
-use ralph_system::{files::read_text, proc::Supervisor, sandbox::denials::denied_paths};
+use ralph_system::{proc::Supervisor, sandbox::denials::denied_paths};
 use ralph_text::{console::complain, one_line};
 use ralph_words::{counted, error_line, goal_in_words, short_duration};
 
 use crate::{
     app::{self, ProjectPlace},
-    begin::CommandSuggestion,
+    begin::{CommandSuggestion, python},
     config::{self, Loaded},
     error::{Failure, FailureKind},
 };
@@ -22,8 +22,6 @@ const TIMEOUT_MS: u64 = 15 * 60_000;
 /// The exit code of a shell that does not find a program.
 const NO_PROGRAM: i32 = 127;
 const PYTEST: &str = "pytest";
-/// Maximum number of bytes of a manifest that are read.
-const MANIFEST_CAP: u64 = 1 << 20;
 /// Gives a command a home directory of its own.
 const OWN_HOME: &str = "export HOME=\"$(mktemp -d)\"";
 /// The origin of a goal that the user named.
@@ -91,16 +89,13 @@ pub(super) fn prove(
             }
         }
     }
-    // Settings that are written are never written again.
-    let (again, by_name) = match proven.goals.is_empty() {
-        true => (not_installed, Vec::new()),
-        false => (Vec::new(), not_installed),
-    };
-    if !again.is_empty() {
+    // Settings that are there are never written again.
+    if proven.goals.is_empty() && !not_installed.is_empty() {
         complain("note: once that is installed, `ralph init` adds these goals");
+        not_installed.clear();
     }
     for (goals, when) in [
-        (by_name, "once that is installed"),
+        (not_installed, "once that is installed"),
         (left_out, "left out, since it fails now"),
     ] {
         for goal in goals {
@@ -185,7 +180,7 @@ fn makes_names_in_home(result: &GoalResult) -> bool {
 /// The missing program, if that is why the check failed; its result says nothing about the project then.
 fn missing_program(project: &Path, goal: &CommandSuggestion, result: &GoalResult) -> Option<String> {
     if let Some(module) = missing_module(&result.tail).filter(|_| !result.passed)
-        && (module == PYTEST || is_named(project, module))
+        && (module == PYTEST || python::is_named(project, module))
     {
         return Some(module.to_owned());
     }
@@ -211,15 +206,6 @@ fn missing_module(said: &str) -> Option<&str> {
     Some(name).filter(|name| !name.is_empty())
 }
 
-/// Whether a module is the project's own below `src`, or its manifests name it. Others, of tests, no installation brings.
-fn is_named(project: &Path, module: &str) -> bool {
-    let is_own = ["", ".py"]
-        .iter()
-        .any(|end| project.join(format!("src/{module}{end}")).exists());
-    let mut manifests = ["pyproject.toml", "setup.py", "setup.cfg"].iter();
-    is_own || manifests.any(|name| read_text(&project.join(name), MANIFEST_CAP).is_ok_and(|text| text.contains(module)))
-}
-
 /// The program that a shell reports as not found: `sh: 1: eslint: not found`, `bash: eslint: command not found`.
 fn not_found(said: &str) -> Option<&str> {
     said.lines().rev().find_map(|line| {
@@ -243,15 +229,13 @@ fn install(project: &Path, goal: &CommandSuggestion, program: &str) -> String {
     let part = part.strip_prefix("cd ").unwrap_or_default();
     let has_modules = project.join(part).join("node_modules").exists();
     let manager = command.split_whitespace().next().unwrap_or_default();
+    let installer = python::installer(manager).filter(|_| program != manager);
     let how = match (&*goal.from, program) {
         ("package.json", _) if !has_modules && program != manager => match part {
             "" => format!("`{manager} install` installs it"),
             part => format!("`{manager} install` in {part} installs it"),
         },
-        _ if ["uv", "poetry", "pdm", "pipenv"].contains(&manager) && program != manager => {
-            let verb = if manager == "uv" { "sync" } else { "install" };
-            format!("`{manager} {verb}` installs it")
-        }
+        _ if let Some(installer) = installer => format!("`{installer}` installs it"),
         (_, module) if command.contains(" -m ") => {
             let what = if module == PYTEST { PYTEST } else { "--editable ." };
             format!("`{manager} -m pip install {what}` installs it")
@@ -317,7 +301,7 @@ mod tests {
         ] {
             assert_eq!(missing_module(said), module, "{said}");
             assert_eq!(
-                module.is_some_and(|module| is_named(project.path(), module)),
+                module.is_some_and(|module| python::is_named(project.path(), module)),
                 is_named_there,
                 "{said}"
             );
