@@ -107,7 +107,7 @@ pub struct TaskConsumption {
     pub usage: Usage,
 }
 
-/// The columns that most rows have.
+/// The columns that most rows share. Each row has to give all that `limits!` names.
 const USUAL: LimitRow = LimitRow {
     kind: LimitKind::MaxIterations,
     scope: LimitScope::Run,
@@ -126,7 +126,17 @@ const USUAL: LimitRow = LimitRow {
 };
 
 macro_rules! limits {
-    ($( $(#[$doc:meta])* $kind:ident { $($column:ident: $value:expr,)* } )*) => {
+    ($( $(#[$doc:meta])* $kind:ident {
+        scope: $scope:expr,
+        unit: $unit:expr,
+        noun: $noun:expr,
+        name: $name:expr,
+        setting: $setting:expr,
+        flag: $flag:expr,
+        max: $max:expr,
+        used: $used:expr,
+        $($column:ident: $value:expr,)*
+    } )*) => {
         /// The name of a limit.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, crate::JsonSchema)]
         #[serde(rename_all = "kebab-case")]
@@ -135,7 +145,19 @@ macro_rules! limits {
         }
 
         /// All limits, in the order in which they are shown and, within a scope, looked at.
-        pub const LIMITS: &[LimitRow] = &[ $( LimitRow { kind: LimitKind::$kind, $($column: $value,)* ..USUAL }, )* ];
+        pub const LIMITS: &[LimitRow] = &[ $( LimitRow {
+            kind: LimitKind::$kind,
+            scope: $scope,
+            unit: $unit,
+            noun: $noun,
+            name: $name,
+            setting: $setting,
+            flag: $flag,
+            max: $max,
+            used: $used,
+            $($column: $value,)*
+            ..USUAL
+        }, )* ];
     };
 }
 
@@ -147,11 +169,11 @@ limits! {
         name: "iterations",
         setting: "limits.maxIterations",
         flag: "--max-iterations",
+        max: |limits| limits.max_iterations.map(f64::from),
+        used: |used| Some(f64::from(used.iterations)),
         more: Some("--iterations"),
         by_default: true,
         ends_turn: TurnEnd::Never,
-        max: |limits| limits.max_iterations.map(f64::from),
-        used: |used| Some(f64::from(used.iterations)),
         change: Some(|new, max| new.max_iterations = Some(count(max))),
     }
     MaxTime {
@@ -161,11 +183,11 @@ limits! {
         name: "time",
         setting: "limits.maxTime",
         flag: "--max-time",
+        max: |limits| limits.max_time_ms.map(figure),
+        used: |used| Some(figure(used.elapsed_ms)),
         value: "TIME",
         by_default: true,
         ends_turn: TurnEnd::ByTimer,
-        max: |limits| limits.max_time_ms.map(figure),
-        used: |used| Some(figure(used.elapsed_ms)),
         change: Some(|new, max| new.max_time_ms = Some(whole(max))),
     }
     MaxCost {
@@ -175,9 +197,9 @@ limits! {
         name: "cost",
         setting: "limits.maxCostUsd",
         flag: "--max-cost-usd",
-        value: "USD",
         max: |limits| limits.max_cost_usd,
         used: |used| used.usage.cost_usd,
+        value: "USD",
         change: Some(|new, max| new.max_cost_usd = Some(max)),
     }
     MaxTokens {
@@ -198,9 +220,9 @@ limits! {
         name: "task's iterations",
         setting: "limits.perTask.maxIterations",
         flag: "--max-iterations-per-task",
-        ends_turn: TurnEnd::Never,
         max: |limits| limits.per_task.max_iterations.map(f64::from),
         used: |used| Some(f64::from(used.task?.iterations)),
+        ends_turn: TurnEnd::Never,
     }
     TaskCost {
         scope: LimitScope::Task,
@@ -209,9 +231,9 @@ limits! {
         name: "task's cost",
         setting: "limits.perTask.maxCostUsd",
         flag: "--max-cost-usd-per-task",
-        value: "USD",
         max: |limits| limits.per_task.max_cost_usd,
         used: |used| used.task?.usage.cost_usd,
+        value: "USD",
     }
     TaskTokens {
         scope: LimitScope::Task,
@@ -230,9 +252,9 @@ limits! {
         name: "today's cost",
         setting: "limits.perDay.maxCostUsd",
         flag: "--max-cost-usd-per-day",
-        value: "USD",
         max: |limits| limits.per_day.max_cost_usd,
         used: |used| used.today?.cost_usd,
+        value: "USD",
     }
     DayTokens {
         scope: LimitScope::Day,
@@ -252,9 +274,9 @@ limits! {
         name: "calls per hour",
         setting: "limits.callsPerHour",
         flag: "--calls-per-hour",
-        ends_turn: TurnEnd::Never,
         max: |limits| limits.calls_per_hour.map(f64::from),
         used: |used| Some(f64::from(used.calls)),
+        ends_turn: TurnEnd::Never,
     }
     Subagents {
         scope: LimitScope::Iteration,
@@ -263,10 +285,10 @@ limits! {
         name: "subagents",
         setting: "limits.subagents.perIteration",
         flag: "--max-subagents",
-        by_default: true,
-        ends_turn: TurnEnd::ByExcess,
         max: |limits| limits.subagents.per_iteration.map(f64::from),
         used: |used| Some(f64::from(used.subagents.started)),
+        by_default: true,
+        ends_turn: TurnEnd::ByExcess,
     }
     SubagentsAtOnce {
         scope: LimitScope::Iteration,
@@ -275,10 +297,10 @@ limits! {
         name: "parallel subagents",
         setting: "limits.subagents.atOnce",
         flag: "--max-parallel-subagents",
-        by_default: true,
-        ends_turn: TurnEnd::ByExcess,
         max: |limits| limits.subagents.at_once.map(f64::from),
         used: |used| Some(f64::from(used.subagents.running)),
+        by_default: true,
+        ends_turn: TurnEnd::ByExcess,
     }
     SubagentDepth {
         scope: LimitScope::Iteration,
@@ -287,10 +309,10 @@ limits! {
         name: "subagent levels",
         setting: "limits.subagents.depth",
         flag: "--max-subagent-depth",
-        by_default: true,
-        ends_turn: TurnEnd::ByExcess,
         max: |limits| limits.subagents.depth.map(f64::from),
         used: |used| Some(f64::from(used.subagents.depth)),
+        by_default: true,
+        ends_turn: TurnEnd::ByExcess,
     }
 }
 
