@@ -138,15 +138,13 @@ pub(super) fn judge(
 /// Returns why a run ends that the breaker stops: what its claims were refused for says more than what was counted.
 fn cause_of_end(state: &LoopState, counted: BreakerCause) -> BreakerCause {
     match counted {
-        // Tasks that nobody can read are not done, whether the agent claims it or not.
-        BreakerCause::NoProgress { .. } if state.internal.unreadable_since(&state.view).is_some() => {
-            BreakerCause::ClaimRefused {
-                reason: Box::new(Missing::PlanUnreadable),
-                files: List::default(),
-                iteration: None,
-                times: 0,
-            }
-        }
+        // A plan that nobody can read is not done, whether the agent claims it or not.
+        BreakerCause::NoProgress { .. } if state.unreadable_since().is_some() => BreakerCause::ClaimRefused {
+            reason: Box::new(Missing::PlanUnreadable),
+            files: List::default(),
+            iteration: None,
+            times: 0,
+        },
         BreakerCause::NoProgress { .. } => {
             let Some(refusal) = standing_refusal(&state.view) else {
                 return counted;

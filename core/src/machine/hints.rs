@@ -17,7 +17,7 @@ const MESSAGE_CAP_BYTES: usize = 200;
 fn way_back(state: &LoopState) -> Option<Hint> {
     state.internal.latest.as_ref()?;
     let number = state.view.iterations.number;
-    let (iteration, moment) = match (state.internal.unreadable_since(&state.view), state.view.phase.outcome()) {
+    let (iteration, moment) = match (state.unreadable_since(), state.view.phase.outcome()) {
         (Some(first), _) => (first, RestoreMoment::Before),
         (None, Some(_)) => (number, RestoreMoment::Before),
         // The plan was readable after the iteration and was broken later.
@@ -34,7 +34,7 @@ fn to_read(state: &LoopState) -> Vec<Hint> {
 /// Suggestions about the end itself, about tasks that the user has set aside, and about messages that expire with the run.
 pub(super) fn hints(state: &LoopState, reason: &StopReason) -> Vec<Hint> {
     let mut hints = for_reason(state, reason);
-    if state.internal.unreadable_since(&state.view).is_some() && !hints.contains(&Hint::FixPlan) {
+    if state.unreadable_since().is_some() && !hints.contains(&Hint::FixPlan) {
         hints.extend(to_read(state));
     }
     let is_done = matches!(reason, StopReason::Done { .. });
@@ -98,7 +98,7 @@ fn for_reason(state: &LoopState, reason: &StopReason) -> Vec<Hint> {
             let about_tests = about_tests(state, files.first(), *iteration);
             about_tests.chain([Hint::StartAgain]).collect()
         }
-        StopReason::BreakerOpen { .. } if state.internal.unreadable_since(&state.view).is_some() => to_read(state),
+        StopReason::BreakerOpen { .. } if state.unreadable_since().is_some() => to_read(state),
         StopReason::BreakerOpen { .. } => {
             let latest = state.view.iterations.latest_work();
             let unseen = latest.filter(|latest| latest.changes.unwrap_or_default() == Changes::default());

@@ -118,12 +118,6 @@ pub struct LastMessage {
 }
 
 impl InternalState {
-    /// The first of the iterations in a row that ended with a plan that cannot be read; `None` if it can be now.
-    pub(super) fn unreadable_since(&self, view: &RunView) -> Option<u32> {
-        let (first, latest) = self.unreadable?;
-        (latest == view.iterations.number).then_some(first)
-    }
-
     /// Applies an event; `view` is the state before it.
     pub(super) fn apply(&mut self, view: &RunView, event: &Event) {
         if matches!(event, Event::Iteration(IterationEvent::PreparationStarted { .. })) {

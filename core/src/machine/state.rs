@@ -42,6 +42,12 @@ impl LoopState {
         self.view.apply_event(at_ms, event);
     }
 
+    /// The first of the iterations in a row that ended with a plan that cannot be read; `None` if it can be now.
+    pub(super) fn unreadable_since(&self) -> Option<u32> {
+        let (first, latest) = self.internal.unreadable?;
+        (latest == self.view.iterations.number).then_some(first)
+    }
+
     /// Why a message cannot reopen the ended run; `None` if it can.
     pub fn closed_for_good(&self) -> Option<ClosedReason> {
         match self.view.stop_reason()? {
