@@ -62,7 +62,7 @@ fn disturbed(world: &World) -> Finished {
     first.kill();
     first.wait_for_exit(LONG);
     goes_on("T03");
-    // The terminal is read by nobody, and is closed: the run goes on.
+    // A terminal that nobody reads is closed, and the run goes on.
     let terminal = native_pty_system().openpty(PtySize::default()).expect("a terminal");
     let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_ralph"));
     command.arg("continue");

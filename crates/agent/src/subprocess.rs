@@ -6,7 +6,7 @@
 use std::{fs, path::Path, sync::Arc};
 
 use ralph_core::event::{AgentSignal, CancelReason, Problem, ProblemKind};
-use ralph_system::proc::{Child, Launch, Size, StopSpeed, Supervisor};
+use ralph_system::proc::{Child, Size, StopSpeed, Supervisor};
 use tokio::sync::mpsc;
 use tracing::{info, warn};
 
@@ -120,7 +120,7 @@ impl AgentAdapter for SubprocessAdapter {
         let live = self.manifest.live.as_ref().filter(|_| is_live);
         let servers = self.servers.for_run(&request.run);
         let mut launch = match invocation::launch(&self.manifest, &request, live, &servers) {
-            Ok(launch) => Launch { ..launch },
+            Ok(launch) => launch,
             Err(problem) => return UnstartedSession::report(problem, out),
         };
         let asking = live

@@ -6,6 +6,7 @@
 
 use std::{
     fs::{self, File},
+    io,
     path::{Path, PathBuf},
 };
 
@@ -101,10 +102,7 @@ impl RemoteRepository {
         // It appears whole. `git init` locks the configuration of a repository that is there, and several deliveries
         // begin at once.
         if !directory.is_dir() {
-            let at = |source| GitError::File {
-                path: directory.to_owned(),
-                source,
-            };
+            let at = |source| repository.unusable(source);
             let place = directory.with_extension("new");
             scratch::sweep(&place);
             let made = ScratchDirectory::new(&place).map_err(at)?;
@@ -118,6 +116,11 @@ impl RemoteRepository {
             })?;
         }
         Ok(repository)
+    }
+
+    fn unusable(&self, source: io::Error) -> GitError {
+        let path = self.directory.clone();
+        GitError::File { path, source }
     }
 
     /// Pushes a commit to a branch that is at `expected` there, or does not exist there if that is `None`. A branch that is
@@ -165,10 +168,7 @@ impl RemoteRepository {
     /// [`RemoteError`]
     pub fn fetch(&self, branch: &str) -> Result<String, RemoteError> {
         let own = "refs/ralph/fetched";
-        let at = |source| GitError::File {
-            path: self.directory.clone(),
-            source,
-        };
+        let at = |source| self.unusable(source);
         let one_at_a_time = File::create(self.directory.join("fetch.lock")).map_err(at)?;
         one_at_a_time.lock().map_err(at)?;
         // Only a git that was killed can have left it.

@@ -92,7 +92,7 @@ impl Repository {
         let (mut asked, mut at) = (differ.iter().peekable(), *first);
         let mut fields = nul_separated(&output.stdout).map(|field| String::from_utf8_lossy(field).into_owned());
         while let Some(field) = fields.next() {
-            // The names of both trees stand on a line of their own before the files of a span, of which there may be none.
+            // A line of its own names both trees before the files of a span, of which there may be none.
             let mut field = &*field;
             while let Some(rest) = asked.peek().and_then(|next| field.strip_prefix(&head(next))) {
                 (at, field) = (*asked.next().unwrap_or(first), rest);

@@ -364,8 +364,6 @@ pub struct Search {
     pub landed: Option<SearchPosition>,
 }
 
-impl Search {}
-
 /// The current match, in a pane with its own lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SearchPosition {
