@@ -70,7 +70,7 @@ pub(crate) use check_turn::turn_of_agent;
 pub(crate) use choice::{AgentCandidate, open_choice};
 pub(crate) use detached::{DetachedEnd, FollowUpCommands, attach, attach_at, run_detached};
 use end::concluded;
-pub(crate) use gate::leave_unguarded;
+pub(crate) use gate::{leave_unguarded, runners};
 pub(crate) use goals::check_goals;
 use keep::kept;
 pub(crate) use own_files::OwnFiles;

@@ -9,34 +9,16 @@ use ralph_gate::{
 };
 use ralph_system::files::Directory;
 
-/// The runners that come with ralph: file name without `.toml`, and text.
-const BUILT_IN: [(&str, &str); 26] = [
-    ("bun", include_str!("../runners/bun.toml")),
-    ("cargo", include_str!("../runners/cargo.toml")),
-    ("ctest", include_str!("../runners/ctest.toml")),
-    ("deno", include_str!("../runners/deno.toml")),
-    ("dotnet", include_str!("../runners/dotnet.toml")),
-    ("go", include_str!("../runners/go.toml")),
-    ("gradle", include_str!("../runners/gradle.toml")),
-    ("jest", include_str!("../runners/jest.toml")),
-    ("just", include_str!("../runners/just.toml")),
-    ("make", include_str!("../runners/make.toml")),
-    ("minitest", include_str!("../runners/minitest.toml")),
-    ("mix", include_str!("../runners/mix.toml")),
-    ("mocha", include_str!("../runners/mocha.toml")),
-    ("nextest", include_str!("../runners/nextest.toml")),
-    ("node", include_str!("../runners/node.toml")),
-    ("npm", include_str!("../runners/npm.toml")),
-    ("phpunit", include_str!("../runners/phpunit.toml")),
-    ("prove", include_str!("../runners/prove.toml")),
-    ("pytest", include_str!("../runners/pytest.toml")),
-    ("rspec", include_str!("../runners/rspec.toml")),
-    ("surefire", include_str!("../runners/surefire.toml")),
-    ("swift", include_str!("../runners/swift.toml")),
-    ("tap", include_str!("../runners/tap.toml")),
-    ("tox", include_str!("../runners/tox.toml")),
-    ("unittest", include_str!("../runners/unittest.toml")),
-    ("vitest", include_str!("../runners/vitest.toml")),
+/// The texts of files in `runners`, each with its name without `.toml`.
+macro_rules! texts {
+    ($($id:literal),*) => { &[$(($id, include_str!(concat!("../runners/", $id, ".toml")))),*] };
+}
+
+/// The runners that come with ralph.
+const BUILT_IN: &[(&str, &str)] = texts![
+    "automake", "bun", "busted", "cargo", "ctest", "dart", "deno", "dotnet", "go", "gradle", "jest", "just", "make",
+    "meson", "minitest", "mix", "mocha", "nextest", "nim", "node", "npm", "phpunit", "prove", "pytest", "rspec",
+    "surefire", "swift", "tap", "tox", "unittest", "vitest", "zig"
 ];
 
 /// Reads all layers. A file of the user or the project replaces the built-in runner of the same name. `built_in` says
@@ -46,7 +28,7 @@ const BUILT_IN: [(&str, &str); 26] = [
 /// One sentence for each file that cannot be used.
 pub(crate) fn load(user: Option<PathBuf>, project: &Directory, built_in: bool) -> Result<Runners, Vec<String>> {
     let user = user.map(|user| Directory::read(&user)).unwrap_or_default();
-    let built_in = if built_in { &BUILT_IN[..] } else { &[] };
+    let built_in = if built_in { BUILT_IN } else { &[] };
     let mut texts: Vec<(String, String, String)> = built_in
         .iter()
         .map(|(id, text)| ((*id).to_owned(), (*text).to_owned(), format!("runners/{id}.toml")))

@@ -13,20 +13,24 @@ use super::ProjectPlace;
 use crate::{
     config::{Baseline, Config},
     error::{Failure, FailureKind},
-    runners,
+    runners as known,
 };
 
 /// Loads the known test runners. They are leaked, because parsers of output refer to them for the life of the process.
 ///
 /// # Errors
-/// A [`Failure`] that names each unusable runner file.
+/// As [`runners`].
 pub(super) fn known_runners(place: &ProjectPlace, config: &Config) -> Result<&'static Runners, Failure> {
-    loaded(place, !config.goals.enabled.is_empty()).map(|runners| &*Box::leak(Box::new(runners)))
+    runners(place, !config.goals.enabled.is_empty()).map(|runners| &*Box::leak(Box::new(runners)))
 }
 
-fn loaded(place: &ProjectPlace, built_in: bool) -> Result<Runners, Failure> {
+/// Loads the test runners of ralph, if they are needed, of the user and of the project.
+///
+/// # Errors
+/// A [`Failure`] that names each unusable runner file.
+pub(crate) fn runners(place: &ProjectPlace, built_in: bool) -> Result<Runners, Failure> {
     let user = dirs::config_dir().map(|dir| dir.join("ralph").join("runners"));
-    runners::load(user, &place.own.runners, built_in).map_err(|mistakes| {
+    known::load(user, &place.own.runners, built_in).map_err(|mistakes| {
         let failure = Failure::new(FailureKind::Configuration, "a test runner cannot be used");
         mistakes.into_iter().fold(failure, Failure::hint)
     })
@@ -58,7 +62,7 @@ pub(super) fn guard(runners: &Runners, config: &Config, project: &Path) -> Resul
         return Ok(None);
     }
     let (guarded, except) = (&config.gate.guard, &config.gate.guard_not);
-    let rules = runners::rules(runners, goals, guarded, except, |path| project.join(path).is_file());
+    let rules = known::rules(runners, goals, guarded, except, |path| project.join(path).is_file());
     compiled(rules).map(Some)
 }
 
@@ -81,7 +85,7 @@ pub(super) fn test_files(
     match guard {
         Some(guard) => Ok(guard.clone()),
         None if scopes.is_empty() => Ok(FileGuard::default()),
-        None => compiled(runners::all_rules(&loaded(place, true)?)),
+        None => compiled(known::all_rules(&runners(place, true)?)),
     }
 }
 
@@ -90,7 +94,7 @@ pub(super) fn gate_settings(runners: &Runners, config: &Config) -> GateSettings 
     let gate = &config.gate;
     GateSettings {
         baseline: match gate.baseline {
-            Baseline::Auto => runners::names_runner(runners, &config.goals.enabled),
+            Baseline::Auto => known::names_runner(runners, &config.goals.enabled),
             Baseline::On => true,
             Baseline::Off => false,
         },

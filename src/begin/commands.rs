@@ -2,37 +2,70 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
+use ralph_gate::runner::{Runner, Runners};
+
 use super::{
-    project_root::{FILES_CAP, NO_PARTS, ProjectRoot, WORKFLOWS},
+    project_root::{FILES_CAP, NO_PARTS, ProjectRoot},
     python,
 };
 
 /// Levels below a project without commands at which parts of it are looked for, and the most parts that are found.
 const PART_LEVELS: usize = 2;
 const PARTS_CAP: usize = 8;
+/// The most other commands that a suggestion has.
+const OTHERS_CAP: usize = 3;
+/// The name of the goal that runs the tests.
+const TESTS: &str = "tests";
+/// The origin of commands of the CI.
+const CI: &str = "the CI";
+
 /// A command that verifies work.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct CommandSuggestion {
     /// The name of the goal.
     pub(crate) name: String,
     pub(crate) command: String,
     /// The file that the command was found in.
     pub(crate) from: String,
+    /// What may do the same where the command fails.
+    pub(crate) others: Vec<String>,
 }
 
-/// Finds the commands of a project, tests first. If it has none at its top, finds those that test its parts. Names are
+/// Finds the commands of a project, tests first: those of its tools, at its top or in its parts, and what its CI runs. Names are
 /// unique.
-pub(crate) fn suggestions(project: &Path) -> Vec<CommandSuggestion> {
-    let mut found = suggestions_at(project, "");
+pub(crate) fn suggestions(project: &Path, runners: &Runners) -> Vec<CommandSuggestion> {
+    let root = ProjectRoot::new(project, "");
+    let mut found = suggestions_at(&root, runners);
     if found.is_empty() {
-        add_parts(project, "", PART_LEVELS, &mut found);
+        add_parts(project, "", PART_LEVELS, runners, &mut found);
         found.truncate(PARTS_CAP);
+    }
+    let mut in_ci = root.ci().iter().flat_map(|step| step.tests(runners));
+    let are_parts = found
+        .first()
+        .is_some_and(|first| first.name != TESTS && first.command.starts_with("cd "));
+    match found.iter_mut().find(|suggestion| suggestion.name == TESTS) {
+        Some(tests) => {
+            let others = in_ci.filter(|command| *command != tests.command);
+            tests.others.extend(others);
+            tests.others.truncate(OTHERS_CAP);
+        }
+        None if are_parts => {}
+        None => {
+            let tests = in_ci.next().map(|command| CommandSuggestion {
+                name: TESTS.to_owned(),
+                command,
+                from: CI.to_owned(),
+                others: in_ci.take(OTHERS_CAP).collect(),
+            });
+            found.splice(0..0, tests);
+        }
     }
     found
 }
 
 /// Adds the tests of the projects in the directories at `relative`, named after their directories.
-fn add_parts(project: &Path, relative: &str, levels: usize, found: &mut Vec<CommandSuggestion>) {
+fn add_parts(project: &Path, relative: &str, levels: usize, runners: &Runners, found: &mut Vec<CommandSuggestion>) {
     let entries = fs::read_dir(project.join(relative)).into_iter().flatten().flatten();
     let directories = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
     let names = directories.filter_map(|entry| entry.file_name().into_string().ok());
@@ -48,30 +81,31 @@ fn add_parts(project: &Path, relative: &str, levels: usize, found: &mut Vec<Comm
     names.sort_unstable();
     for name in names {
         let path = format!("{relative}{name}");
-        let tests = suggestions_at(project, &path).into_iter().next();
-        match tests.filter(|tests| tests.name == "tests") {
+        let tests = suggestions_at(&ProjectRoot::new(project, &path), runners)
+            .into_iter()
+            .next();
+        match tests.filter(|tests| tests.name == TESTS) {
             Some(tests) => found.push(CommandSuggestion {
                 name: path.replace('/', "-"),
                 command: format!("cd {path} && {}", tests.command),
                 from: tests.from,
+                others: Vec::new(),
             }),
-            None if levels > 1 => add_parts(project, &format!("{path}/"), levels - 1, found),
+            None if levels > 1 => add_parts(project, &format!("{path}/"), levels - 1, runners, found),
             None => {}
         }
     }
 }
 
-fn suggestions_at(project: &Path, part: &str) -> Vec<CommandSuggestion> {
-    let root = ProjectRoot::new(project, part);
+fn suggestions_at(root: &ProjectRoot<'_>, runners: &Runners) -> Vec<CommandSuggestion> {
     let mut found = SuggestedCommands::default();
-    for look in [
-        cargo, node, of_python, go, elixir, gradle, maven, dotnet, ruby, php, deno, swift, dart, zig,
-    ] {
-        look(&root, &mut found);
+    for look in [cargo, node, of_python, go] {
+        look(root, &mut found);
     }
+    of_runners(root, runners, &mut found);
     // Makefiles and justfiles come last: they fill in only what the languages have not provided.
-    tasks(&root, &mut found);
-    format(&root, &mut found);
+    tasks(root, &mut found);
+    format(root, &mut found);
     found.suggestions
 }
 
@@ -94,11 +128,17 @@ impl SuggestedCommands {
             name,
             command: command.into(),
             from: from.into(),
+            others: Vec::new(),
         });
     }
 
     fn has(&self, name: &str) -> bool {
         self.named.contains_key(name)
+    }
+
+    fn first(&mut self, name: &str) -> Option<&mut CommandSuggestion> {
+        let mut suggestions = self.suggestions.iter_mut();
+        suggestions.find(|suggestion| suggestion.name == name)
     }
 }
 
@@ -155,13 +195,12 @@ fn node(root: &ProjectRoot<'_>, found: &mut SuggestedCommands) {
         let name = names.iter().find(|name| !script(name).is_empty());
         chosen.extend(name.map(|name| (goal, *name)));
     }
-    let in_ci = root.commands_of_pull_requests();
     let names = package["scripts"]
         .as_object()
         .into_iter()
         .flat_map(|scripts| scripts.keys());
     for name in names.map(String::as_str) {
-        let is_run = in_ci.iter().any(|command| runs_script(command, name));
+        let is_run = root.ci_commands().any(|command| runs_script(command, name));
         let is_chosen = chosen.iter().any(|(_, chosen)| *chosen == name);
         if is_run && !is_chosen && only_looks(name, script(name)) && !runs_script(script(name), "test") {
             chosen.push((name, name));
@@ -214,16 +253,13 @@ fn has_check_flag(command: &str) -> bool {
 
 /// Adds the command with which the CI checks how files are formatted.
 fn format(root: &ProjectRoot<'_>, found: &mut SuggestedCommands) {
-    let command = root
-        .commands_of_pull_requests()
-        .iter()
-        .find(|command| has_check_flag(command));
+    let command = root.ci_commands().find(|command| has_check_flag(command));
     if let Some(command) = command.filter(|_| !found.has("format")) {
         let environment = root.virtual_env();
         found.add(
             "format",
             python::in_environment(root, environment.as_deref(), command),
-            WORKFLOWS,
+            CI,
         );
     }
 }
@@ -239,82 +275,24 @@ fn go(root: &ProjectRoot<'_>, found: &mut SuggestedCommands) {
     }
 }
 
-fn elixir(root: &ProjectRoot<'_>, found: &mut SuggestedCommands) {
-    if root.has("mix.exs") {
-        found.add("tests", "mix test", "mix.exs");
-    }
-}
-
-fn gradle(root: &ProjectRoot<'_>, found: &mut SuggestedCommands) {
-    for file in ["build.gradle", "build.gradle.kts"] {
-        if root.has(file) {
-            let program = if root.has("gradlew") { "./gradlew" } else { "gradle" };
-            found.add("tests", format!("{program} test"), file);
-            return;
-        }
-    }
-}
-
-fn maven(root: &ProjectRoot<'_>, found: &mut SuggestedCommands) {
-    if root.has("pom.xml") {
-        let program = if root.has("mvnw") { "./mvnw" } else { "mvn" };
-        found.add("tests", format!("{program} -q test"), "pom.xml");
-    }
-}
-
-fn dotnet(root: &ProjectRoot<'_>, found: &mut SuggestedCommands) {
-    if root.has_extension("sln") || root.has_extension("csproj") || root.has_extension("fsproj") {
-        found.add("tests", "dotnet test", "the solution");
-    }
-}
-
-fn ruby(root: &ProjectRoot<'_>, found: &mut SuggestedCommands) {
-    if !root.has("Gemfile") {
-        return;
-    }
-    if root.has("spec") {
-        found.add("tests", "bundle exec rspec", "Gemfile");
-    } else if root.has("Rakefile") {
-        found.add("tests", "bundle exec rake test", "Gemfile");
-    }
-}
-
-fn php(root: &ProjectRoot<'_>, found: &mut SuggestedCommands) {
-    if root.json("composer.json")["scripts"]["test"].is_null() {
-        return;
-    }
-    found.add("tests", "composer test", "composer.json");
-}
-
-fn deno(root: &ProjectRoot<'_>, found: &mut SuggestedCommands) {
-    for file in ["deno.json", "deno.jsonc"] {
-        if root.has(file) {
-            found.add("tests", "deno test", file);
-            return;
-        }
-    }
-}
-
-fn swift(root: &ProjectRoot<'_>, found: &mut SuggestedCommands) {
-    if root.has("Package.swift") {
-        found.add("tests", "swift test", "Package.swift");
-    }
-}
-
-fn dart(root: &ProjectRoot<'_>, found: &mut SuggestedCommands) {
-    if root.has("pubspec.yaml") && root.has("test") {
-        let program = if root.text("pubspec.yaml").contains("sdk: flutter") {
-            "flutter"
-        } else {
-            "dart"
-        };
-        found.add("tests", format!("{program} test"), "pubspec.yaml");
-    }
-}
-
-fn zig(root: &ProjectRoot<'_>, found: &mut SuggestedCommands) {
-    if root.has("build.zig") {
-        found.add("tests", "zig build test", "build.zig");
+/// Adds the tests of the first runner that knows how to start them in such a project.
+fn of_runners(root: &ProjectRoot<'_>, runners: &Runners, found: &mut SuggestedCommands) {
+    let start = |runner: &Runner| {
+        let mut commands = runner.start.iter();
+        commands.find_map(|start| {
+            let files: Option<Vec<String>> = start.files.iter().map(|glob| root.find(glob)).collect();
+            let first = files?.into_iter().next()?;
+            start
+                .is_said_by(&root.text(&first))
+                .then(|| (start.command.clone(), first))
+        })
+    };
+    let mut commands = runners.iter().filter_map(start);
+    if let Some((command, from)) = commands.next() {
+        found.add(TESTS, command, from);
+        let others = commands.map(|(command, _)| command);
+        let tests = found.suggestions.last_mut();
+        tests.expect("one was added").others.extend(others);
     }
 }
 
@@ -336,9 +314,12 @@ fn tasks(root: &ProjectRoot<'_>, found: &mut SuggestedCommands) {
             };
             text.lines().any(is_rule)
         };
-        for (goal, targets) in [("tests", &["test", "tests", "check"][..]), ("lint", &["lint"])] {
-            if let Some(target) = targets.iter().find(|target| has(target)).filter(|_| !found.has(goal)) {
-                found.add(goal, format!("{program} {target}"), file);
+        for (goal, targets) in [(TESTS, &["test", "tests", "check"][..]), ("lint", &["lint"])] {
+            let target = targets.iter().find(|target| has(target));
+            match (target, found.first(goal)) {
+                (Some(target), None) => found.add(goal, format!("{program} {target}"), file),
+                (Some(target), Some(tests)) => tests.others.push(format!("{program} {target}")),
+                (None, _) => {}
             }
         }
     }
@@ -346,7 +327,13 @@ fn tasks(root: &ProjectRoot<'_>, found: &mut SuggestedCommands) {
 
 #[cfg(test)]
 mod tests {
+    use ralph_system::files::Directory;
+
     use super::*;
+
+    fn runners() -> Runners {
+        crate::runners::load(None, &Directory::default(), true).unwrap()
+    }
 
     /// File names with their contents.
     type Files = [(&'static str, &'static str)];
@@ -358,7 +345,7 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
-        let found = suggestions(project.path());
+        let found = suggestions(project.path(), &runners());
         found
             .into_iter()
             .map(|found| format!("{}={}", found.name, found.command))
@@ -567,6 +554,31 @@ mod tests {
             (&[("App.csproj", "")], &["tests=dotnet test"]),
             (&[("Gemfile", ""), ("spec/a_spec.rb", "")], &["tests=bundle exec rspec"]),
             (&[("mix.exs", "")], &["tests=mix test"]),
+            (&[("spec/a_spec.lua", "")], &["tests=busted"]),
+            (&[("test/a.bats", ""), ("Makefile", "install:\n")], &["tests=bats test"]),
+            (&[("t/a.t", ""), ("dist.ini", "")], &["tests=prove -lr t"]),
+            (&[("phpunit.xml.dist", ""), ("composer.json", "{}")], &["tests=phpunit"]),
+            (
+                &[("composer.json", "{\n  \"scripts\": {\n    \"test\": \"pest\"\n  }\n}\n")],
+                &["tests=composer test"],
+            ),
+            (&[("CMakeLists.txt", "project(a)\n")], &[]),
+            (&[("Gemfile", ""), ("Rakefile", "")], &["tests=bundle exec rake test"]),
+            // What no tool says, the CI may.
+            (
+                &[(
+                    ".github/workflows/ci.yml",
+                    "on: pull_request\njobs:\n  a:\n    steps:\n      - run: ./scripts/run-tests\n",
+                )],
+                &["tests=./scripts/run-tests"],
+            ),
+            (
+                &[(
+                    ".github/workflows/release.yml",
+                    "on: release\njobs:\n  a:\n    steps:\n      - run: ./scripts/run-tests\n",
+                )],
+                &[],
+            ),
             (
                 &[("Makefile", "test: all\n\tcc a.c\nlint:\n\ttrue\n")],
                 &["tests=make test", "lint=make lint"],
@@ -610,7 +622,7 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
-        let found = suggestions(project.path());
+        let found = suggestions(project.path(), &runners());
         let found: Vec<_> = found.iter().map(|found| (&*found.name, &*found.command)).collect();
         assert_eq!(
             found,

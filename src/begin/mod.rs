@@ -4,6 +4,7 @@
 //! This module decides nothing and writes nothing: the results are suggestions.
 
 mod agent_plan;
+mod ci;
 mod commands;
 mod found_requirements;
 mod import;

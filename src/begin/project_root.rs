@@ -7,7 +7,10 @@ use std::{
 };
 
 use ralph_system::files::read_text;
+use ralph_text::path_glob::{PathGlob, parts};
 use serde_json::Value;
+
+use super::ci::{self, Step};
 
 /// Maximum size of a file that is read.
 const CAP_BYTES: u64 = 1 << 20;
@@ -19,8 +22,6 @@ const LEVELS: usize = 2;
 pub(super) const NO_PARTS: [&str; 6] = ["build", "dist", "node_modules", "target", "vendor", "venv"];
 /// Files that mark directories which tools have made: caches, and environments of Python.
 const MADE: [&str; 2] = ["CACHEDIR.TAG", "pyvenv.cfg"];
-/// The directory of GitHub's workflows.
-pub(super) const WORKFLOWS: &str = ".github/workflows";
 /// Ends of the names of files that describe and list, and run nothing.
 const NO_AUTOMATION: [&str; 7] = [".md", ".rst", ".txt", ".adoc", ".lock", "-lock.json", "-lock.yaml"];
 
@@ -29,16 +30,16 @@ pub(super) struct ProjectRoot<'a> {
     directory: PathBuf,
     /// Its path from the directory in which commands begin.
     part: &'a str,
-    /// The commands of [`ProjectRoot::commands_of_pull_requests`], once they are asked for.
-    in_ci: OnceCell<Vec<String>>,
+    /// The steps of [`ProjectRoot::ci`], once they are asked for.
+    ci: OnceCell<Vec<Step>>,
 }
 
 impl<'a> ProjectRoot<'a> {
     /// The part of the project `top` that is at the relative path `part`.
     pub(super) fn new(top: &Path, part: &'a str) -> Self {
         let directory = top.join(part);
-        let in_ci = OnceCell::new();
-        Self { directory, part, in_ci }
+        let ci = OnceCell::new();
+        Self { directory, part, ci }
     }
 
     pub(super) fn has(&self, name: &str) -> bool {
@@ -54,9 +55,14 @@ impl<'a> ProjectRoot<'a> {
         serde_json::from_str(&self.text(name)).unwrap_or_default()
     }
 
-    pub(super) fn has_extension(&self, extension: &str) -> bool {
-        let ends = |name: &String| name.rsplit_once('.').is_some_and(|(_, found)| found == extension);
-        self.entries("").iter().any(|(name, _)| ends(name))
+    /// The first file or directory that a glob matches.
+    pub(super) fn find(&self, glob: &PathGlob) -> Option<String> {
+        let below = glob.pattern().rsplit_once('/').map_or("", |(below, _)| below);
+        let names = self.entries(below).into_iter().map(|(name, _)| match below {
+            "" => name,
+            below => format!("{below}/{name}"),
+        });
+        names.into_iter().find(|path| glob.matches(&parts(path)))
     }
 
     /// The names in a directory, each with whether it is a directory, sorted.
@@ -95,15 +101,24 @@ impl<'a> ProjectRoot<'a> {
         })
     }
 
-    /// The commands that the project's CI runs on pull requests: on work of strangers, so that they publish nothing. Commands
-    /// with variables cannot be told.
-    pub(super) fn commands_of_pull_requests(&self) -> &[String] {
-        self.in_ci.get_or_init(|| {
-            let files = self.entries(WORKFLOWS).into_iter().take(FILES_CAP);
-            let texts = files.map(|(name, _)| self.text(&format!("{WORKFLOWS}/{name}")));
-            let of_pull_requests = texts.filter(|text| text.contains("pull_request"));
-            of_pull_requests.flat_map(|text| commands_in(&text)).collect()
+    /// What the project's CI runs; of GitHub's, what it runs on pull requests: on work of strangers, so that it publishes
+    /// nothing.
+    pub(super) fn ci(&self) -> &[Step] {
+        self.ci.get_or_init(|| {
+            let files = self.automation().into_iter().filter(|path| {
+                let is_of_ci = path.starts_with('.') || path.contains("pipelines");
+                is_of_ci && (path.ends_with(".yml") || path.ends_with(".yaml"))
+            });
+            let texts = files.map(|path| (self.text(&path), path));
+            let of_changes =
+                texts.filter(|(text, path)| !path.starts_with(".github/") || text.contains("pull_request"));
+            of_changes.flat_map(|(text, _)| ci::steps(&text)).collect()
         })
+    }
+
+    /// The single commands of [`ProjectRoot::ci`].
+    pub(super) fn ci_commands(&self) -> impl Iterator<Item = &str> {
+        self.ci().iter().flat_map(Step::plain)
     }
 
     /// Whether the project lists `tool` among its hooks of pre-commit.
@@ -135,22 +150,6 @@ impl<'a> ProjectRoot<'a> {
         }
         files
     }
-}
-
-/// The commands in a workflow of GitHub, each without variables: on a line with its key, or on one of its own.
-fn commands_in(workflow: &str) -> Vec<String> {
-    let lines = workflow
-        .lines()
-        .map(|line| line.trim().trim_start_matches("- ").trim_start());
-    let scripts = lines.map(|line| {
-        line.strip_prefix("run:")
-            .unwrap_or(line)
-            .trim()
-            .trim_matches(['"', '\''])
-    });
-    let commands = scripts.flat_map(|script| script.split("&&")).map(str::trim);
-    let plain = commands.filter(|command| !command.contains(['$', '{', '|', ';', '>']));
-    plain.map(str::to_owned).collect()
 }
 
 /// The command that runs `tool` in a line of a script, a Makefile or a CI file. A command with variables cannot be told.

@@ -42,7 +42,10 @@ pub(crate) fn config(goals: &[CommandSuggestion], forgives: bool, tree: Map<Stri
 pub(crate) fn instructions(commands: &[CommandSuggestion]) -> String {
     let longest = commands.iter().map(|found| found.command.len()).max().unwrap_or(0);
     let mut text = "# For coding agents\n\n## Commands\n\n".to_owned();
-    for CommandSuggestion { name, command, from } in commands {
+    for CommandSuggestion {
+        name, command, from, ..
+    } in commands
+    {
         writeln!(text, "    {command:longest$}   # {name}, from {from}").expect("a string takes every write");
     }
     text + "\nRun them before you say that something is done, and fix what they find.\n"
@@ -61,7 +64,10 @@ pub(crate) fn instructions_assignment(file: &str, project: &str, commands: &[Com
     );
     if !commands.is_empty() {
         text += "\nThese commands verify it:\n\n";
-        for CommandSuggestion { name, command, from } in commands {
+        for CommandSuggestion {
+            name, command, from, ..
+        } in commands
+        {
             writeln!(text, "* {name}: `{command}`, from {from}").expect("a string takes every write");
         }
     }
@@ -79,6 +85,7 @@ mod tests {
             name: name.to_owned(),
             command: command.to_owned(),
             from: "Cargo.toml".to_owned(),
+            others: Vec::new(),
         };
         let text = instructions(&[found("tests", "cargo test"), found("lint", "cargo clippy --all")]);
         assert!(

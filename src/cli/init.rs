@@ -64,7 +64,7 @@ pub(super) fn run(args: &Args, wish: &InitArgs, supervisor: &Supervisor) -> Resu
     }
     let code = match wish.with_agent {
         true => {
-            let commands = begin::suggestions(&place.project);
+            let commands = suggestions(&place)?;
             init_with_agent::run(args, INSTRUCTIONS[0], &commands, wish.yes, supervisor)?
         }
         false => 0,
@@ -145,7 +145,7 @@ pub(super) fn begin(
         (true, Some(goal)) => return Err(config_is_there(goal)),
         (true, None) => Vec::new(),
         (false, _) => {
-            let mut found = begin::suggestions(&place.project);
+            let mut found = suggestions(place)?;
             found.retain(|found| !named.iter().any(|goal| goal.name == found.name));
             [named, found].concat()
         }
@@ -171,7 +171,7 @@ pub(super) fn begin(
         files = new_files(&place.project, &config, (&proven, &tree), &wish.tasks)?;
     }
     let goals = &proven.goals;
-    let mut instructions = instructions(&place.project, goals, wish);
+    let mut instructions = instructions(place, goals, wish)?;
     if wish.agents_md {
         files.extend(instructions.take());
     }
@@ -222,6 +222,7 @@ fn named_goals(args: &Args, wish: &InitArgs) -> Result<Vec<CommandSuggestion>, F
         name: goal.name,
         command: goal.command,
         from: NAMED.to_owned(),
+        others: Vec::new(),
     };
     Ok(goals.map(suggestion).collect())
 }
@@ -232,10 +233,15 @@ fn config_is_there(goal: &CommandSuggestion) -> Failure {
 }
 
 /// Returns instructions for agents made of the commands that were found, or `None` if the project has its own.
-fn instructions(project: &Path, goals: &[CommandSuggestion], wish: &InitArgs) -> Option<NewFile> {
+fn instructions(
+    place: &ProjectPlace,
+    goals: &[CommandSuggestion],
+    wish: &InitArgs,
+) -> Result<Option<NewFile>, Failure> {
+    let project = &place.project;
     let found = match goals.is_empty() && wish.agents_md {
         // The commands that already verify the project.
-        true => begin::suggestions(project),
+        true => suggestions(place)?,
         false => goals.to_vec(),
     };
     let why_not = match instructions_there(project) {
@@ -247,12 +253,16 @@ fn instructions(project: &Path, goals: &[CommandSuggestion], wish: &InitArgs) ->
         if wish.agents_md {
             complain(&format!("note: no AGENTS.md is written: {why}"));
         }
-        return None;
+        return Ok(None);
     }
-    Some(NewFile {
+    Ok(Some(NewFile {
         path: project.join(INSTRUCTIONS[0]),
         text: begin::instructions(&found),
-    })
+    }))
+}
+
+fn suggestions(place: &ProjectPlace) -> Result<Vec<CommandSuggestion>, Failure> {
+    Ok(begin::suggestions(&place.project, &app::runners(place, true)?))
 }
 
 /// Asks which agent to use, unless questions are turned off.

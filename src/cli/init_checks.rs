@@ -1,7 +1,7 @@
 //! Runs the goals that `ralph init` offers, once each. Goals that pass are written. A goal that fails now is written only if
 //! the user says so: one that no work can reach would keep each run from its end.
 
-use std::path::Path;
+use std::{mem, path::Path};
 
 use ralph_core::event::{Exit, Goal, GoalFailure, GoalResult};
 use ralph_system::{proc::Supervisor, sandbox::denials::denied_paths};
@@ -47,26 +47,40 @@ pub(super) fn prove(
     supervisor: &Supervisor,
 ) -> Result<ProvenGoals, Failure> {
     let mut loaded = config::load(&sources(args, place))?;
+    let runners = app::runners(place, true)?;
     let mut proven = ProvenGoals::default();
     let (mut failing, mut not_installed) = (Vec::new(), Vec::new());
     for mut goal in found {
         let mut result = run(place, &mut loaded, &goal, supervisor)?;
-        if goal.from != NAMED && makes_names_in_home(&result) {
-            let command = format!("{OWN_HOME} && {}", goal.command);
+        let packages = runners.installs_missing(&goal.command, &result.tail);
+        let missing = match packages.filter(|_| !ran_tests(&result)) {
+            Some(installs) => Some(format!("packages are not installed; `{installs}` installs them")),
+            None => {
+                missing_program(&place.project, &goal, &result).map(|program| install(&place.project, &goal, &program))
+            }
+        };
+        complain(&match &missing {
+            Some(missing) if goal.from == NAMED => format!("✖ {}: kept, but {missing}", goal.name),
+            Some(missing) => format!("✖ {}: skipped, since {missing}", goal.name),
+            None => told(&goal, &result),
+        });
+        let own_home = makes_names_in_home(&result).then(|| format!("{OWN_HOME} && {}", goal.command));
+        let mut others = mem::take(&mut goal.others);
+        others.retain(|_| !ran_tests(&result));
+        let others = own_home.into_iter().chain(others);
+        let is_tried = goal.from != NAMED && missing.is_none();
+        for command in others.filter(|_| is_tried) {
             let other = CommandSuggestion {
                 command,
                 ..goal.clone()
             };
             let tried = run(place, &mut loaded, &other, supervisor)?;
+            complain(&told(&other, &tried));
             if tried.passed {
                 (goal, result) = (other, tried);
+                break;
             }
         }
-        let missing = missing_program(&place.project, &goal, &result);
-        complain(&match &missing {
-            Some(program) => install(&place.project, &goal, program),
-            None => told(&goal, &result),
-        });
         match missing {
             _ if result.passed || goal.from == NAMED => proven.goals.push(goal),
             Some(_) => not_installed.push(goal),
@@ -177,9 +191,17 @@ fn makes_names_in_home(result: &GoalResult) -> bool {
     !result.passed && denied_paths(&result.tail).any(is_new)
 }
 
+/// Whether the command of a goal runs tests, some of which pass.
+fn ran_tests(result: &GoalResult) -> bool {
+    result.passed || result.tests.as_ref().is_some_and(|tests| tests.passed > 0)
+}
+
 /// The missing program, if that is why the check failed; its result says nothing about the project then.
 fn missing_program(project: &Path, goal: &CommandSuggestion, result: &GoalResult) -> Option<String> {
-    if let Some(module) = missing_module(&result.tail).filter(|_| !result.passed)
+    if ran_tests(result) {
+        return None;
+    }
+    if let Some(module) = missing_module(&result.tail)
         && (module == PYTEST || python::is_named(project, module))
     {
         return Some(module.to_owned());
@@ -191,11 +213,9 @@ fn missing_program(project: &Path, goal: &CommandSuggestion, result: &GoalResult
         })
     );
     let first = goal.command.split_whitespace().next().unwrap_or_default();
-    match not_found(&result.tail) {
-        // Some managers of packages end with a code of their own.
-        Some(program) if !result.passed => Some(program.to_owned()),
-        _ => is_missing.then(|| first.to_owned()),
-    }
+    // Managers of packages and scripts end with codes of their own.
+    let program = not_found(&result.tail).or(is_missing.then_some(first));
+    program.map(str::to_owned)
 }
 
 /// The module that Python reports as missing: `No module named pytest`, `No module named 'click'`.
@@ -206,20 +226,18 @@ fn missing_module(said: &str) -> Option<&str> {
     Some(name).filter(|name| !name.is_empty())
 }
 
-/// The program that a shell reports as not found: `sh: 1: eslint: not found`, `bash: eslint: command not found`.
+/// The program that a shell reports as not found, behind its own name or the number of a line: `sh: 1: eslint: not found`,
+/// `bash: eslint: command not found`, `/home/me/test.sh: line 3: redis-server: command not found`.
 fn not_found(said: &str) -> Option<&str> {
     said.lines().rev().find_map(|line| {
-        let is_of_shell = ["sh: ", "bash: ", "/bin/sh: ", "/bin/bash: "]
-            .iter()
-            .any(|shell| line.starts_with(shell));
-        let before = line
-            .trim_end()
-            .strip_suffix("not found")
-            .filter(|_| is_of_shell)?
-            .trim_end();
+        let before = line.trim_end().strip_suffix("not found")?.trim_end();
         let before = before.strip_suffix("command").unwrap_or(before).trim_end();
-        let program = before.strip_suffix(':')?.rsplit([':', ' ']).next()?;
-        Some(program).filter(|program| !program.is_empty())
+        let mut parts = before.strip_suffix(':')?.rsplit(": ");
+        let (program, place) = (parts.next()?, parts.next()?);
+        let number = place.strip_prefix("line ").unwrap_or(place);
+        let is_line = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+        let is_shell = place.rsplit('/').next().is_some_and(|name| name.ends_with("sh"));
+        Some(program).filter(|program| (is_line || is_shell) && !program.is_empty() && !program.contains(' '))
     })
 }
 
@@ -242,12 +260,7 @@ fn install(project: &Path, goal: &CommandSuggestion, program: &str) -> String {
         }
         _ => "install it first".to_owned(),
     };
-    let what = if goal.from == NAMED {
-        "kept, but"
-    } else {
-        "skipped, since"
-    };
-    format!("✖ {}: {what} `{program}` is not installed; {how}", goal.name)
+    format!("`{program}` is not installed; {how}")
 }
 
 fn told(goal: &CommandSuggestion, result: &GoalResult) -> String {
@@ -271,6 +284,7 @@ mod tests {
                 Some("golangci-lint"),
             ),
             ("/bin/sh: ruff: not found", Some("ruff")),
+            ("./test.sh: 17: redis-server: not found\nFAILED", Some("redis-server")),
             ("404 page not found", None),
             ("GET /a: not found", None),
             ("it failed", None),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use ralph_text::path_glob::PathGlob;
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -37,6 +38,35 @@ pub struct Runner {
     pub(super) fallback: bool,
     /// Command lines with which it prints nothing about passed tests, so that its output cannot be counted.
     pub(super) silent: Vec<LinePattern>,
+    /// How projects with certain files start it; the first that fits is used.
+    pub start: Vec<StartCommand>,
+}
+
+/// The command that runs the tests of projects with certain files.
+#[derive(Debug, Clone)]
+pub struct StartCommand {
+    /// Files or directories of which the project has to have each.
+    pub files: Vec<PathGlob>,
+    pub command: String,
+    /// The command that installs the packages of the project.
+    pub install: Option<String>,
+    says: Vec<LinePattern>,
+    missing: Vec<LinePattern>,
+}
+
+impl StartCommand {
+    /// Whether the text of the first file says that there are tests.
+    pub fn is_said_by(&self, text: &str) -> bool {
+        self.says
+            .iter()
+            .all(|pattern| text.lines().any(|line| pattern.is_match(line)))
+    }
+
+    /// The command that installs the packages that are missing, as the output says.
+    pub fn installs_missing(&self, output: &str) -> Option<&str> {
+        let is_missing = |line: &str| self.missing.iter().any(|pattern| pattern.is_match(line));
+        self.install.as_deref().filter(|_| output.lines().any(is_missing))
+    }
 }
 
 /// The kind of tests inside source files.
@@ -137,6 +167,7 @@ impl Runner {
             output: written.output.map(|output| parser.output(output)).transpose()?,
             fallback: written.fallback,
             silent: parser.patterns("silent", &written.silent, &[])?,
+            start: parser.start(written.start)?,
         })
     }
 }
@@ -161,7 +192,20 @@ struct WrittenRunner {
     fallback: bool,
     #[serde(default)]
     silent: Vec<Spanned<String>>,
+    #[serde(default)]
+    start: Vec<WrittenStart>,
     output: Option<WrittenOutput>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenStart {
+    files: Vec<Spanned<String>>,
+    says: Option<Spanned<String>>,
+    command: String,
+    install: Option<String>,
+    #[serde(default)]
+    missing: Vec<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
@@ -207,6 +251,24 @@ struct WrittenTest {
 struct RunnerParser<'t>(DataFile<'t>);
 
 impl RunnerParser<'_> {
+    fn start(&self, written: Vec<WrittenStart>) -> Result<Vec<StartCommand>, DataFileError> {
+        let commands = written.into_iter().map(|start| {
+            let says = self.patterns("start.says", start.says.as_slice(), &[])?;
+            let files = start.files.iter().map(|glob| {
+                let wrong = |why| self.0.error_at(glob, format!("`start.files`: {why}"));
+                PathGlob::new(glob.get_ref()).map_err(wrong)
+            });
+            Ok(StartCommand {
+                files: files.collect::<Result<_, _>>()?,
+                command: start.command,
+                install: start.install,
+                says,
+                missing: self.patterns("start.missing", &start.missing, &[])?,
+            })
+        });
+        commands.collect()
+    }
+
     fn output(&self, written: WrittenOutput) -> Result<ResultFormat, DataFileError> {
         if let Some(OutputForm::Tap) = written.form {
             return Ok(ResultFormat::Tap);

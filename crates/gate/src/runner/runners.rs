@@ -21,6 +21,13 @@ impl Runners {
         self.0.iter().filter(is_likely).collect()
     }
 
+    /// The command that installs the packages of a project, if `output` of `command` says that they are missing.
+    pub fn installs_missing(&self, command: &str, output: &str) -> Option<&str> {
+        let mut commands = self.0.iter().flat_map(|runner| &runner.start);
+        let start = commands.find(|start| start.command == command)?;
+        start.installs_missing(output)
+    }
+
     /// Returns a command line that runs only the tests of `files`, or those with `names`, if the last command of `command`
     /// is a runner that can be told so. Whether it does run them, only a run can tell.
     pub fn narrowed(&self, command: &str, files: &[&str], names: &[&str]) -> Option<String> {

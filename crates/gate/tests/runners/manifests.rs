@@ -24,7 +24,8 @@ fn a_command_line_leads_to_its_runners() {
         ("npm run lint", "npm"),
         ("npx jest --ci", "jest"),
         ("npx vitest run", "vitest"),
-        ("make check", "make"),
+        ("make check", "automake make"),
+        ("make test", "make"),
         ("just test", "just"),
         ("tox -e py312", "tox"),
         ("bundle exec rspec", "rspec"),
@@ -37,6 +38,9 @@ fn a_command_line_leads_to_its_runners() {
         ("node --test", "node"),
         ("deno test -A", "deno"),
         ("bun test", "bun"),
+        ("busted", "busted"),
+        ("meson test -C builddir", "meson"),
+        ("nim r --path:src tests/all.nim", "nim"),
         ("ruff check .", ""),
         ("./check.sh", ""),
     ] {
@@ -122,11 +126,19 @@ fn reference() -> String {
 fn the_reference_has_every_key() {
     let page = reference();
     let first_cells: String = page.lines().filter_map(|line| line.split('|').nth(1)).collect();
-    for section in ["", "[output]\n", "[output.test]\n"] {
+    for section in [
+        "",
+        "[[start]]\nfiles = []\ncommand = \"x\"\n",
+        "[output]\n",
+        "[output.test]\n",
+    ] {
         let text = format!("title = \"x\"\n{section}unknown = 1\n");
         let error = Runner::parse("x", &text).unwrap_err().to_string();
         let (_, keys) = error.split_once("expected one of ").unwrap();
-        for key in keys.split(", ").filter(|key| !["`output`", "`test`"].contains(key)) {
+        for key in keys
+            .split(", ")
+            .filter(|key| !["`start`", "`output`", "`test`"].contains(key))
+        {
             assert!(first_cells.contains(key), "{key}");
         }
     }

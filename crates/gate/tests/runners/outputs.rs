@@ -10,6 +10,17 @@ use super::{counts, output, read, runners};
 type OutputCase = (&'static str, &'static str, [u32; 4]);
 
 const ROWS: &[OutputCase] = &[
+    ("automake-failing", "make check", [2, 3, 1, 1]),
+    ("automake-none", "make check", [0, 0, 0, 0]),
+    ("automake-passing", "make check", [2, 0, 0, 0]),
+    ("busted-failing", "busted", [2, 2, 1, 0]),
+    ("busted-none", "busted", [0, 1, 0, 0]),
+    ("busted-passing", "busted", [2, 0, 0, 0]),
+    ("meson-failing", "meson test -C builddir", [2, 3, 1, 1]),
+    ("meson-none", "meson test -C builddir", [0, 0, 0, 0]),
+    ("meson-passing", "meson test -C builddir", [2, 0, 0, 0]),
+    ("nim-failing", "nimble test", [2, 1, 1, 0]),
+    ("nim-passing", "nimble test", [2, 0, 0, 0]),
     ("bun-failing", "bun test", [3, 1, 2, 0]),
     ("bun-none", "bun test", [0, 0, 0, 0]),
     ("bun-passing", "bun test", [2, 0, 0, 0]),

@@ -81,6 +81,10 @@ pub(super) const TOOLS: &[ToolCaches] = &[
     of(&["terraform"], &["~/.terraform.d/plugin-cache"]),
     of(&["helm"], &["$CACHE/helm"]),
     of(&["zig"], &["$CACHE/zig"]),
+    of(
+        &["nim", "nimble"],
+        &["$CACHE/nim", "~/.nimble/pkgs2", "~/.nimble/pkgcache"],
+    ),
     of(&["ccache"], &["$CACHE/ccache"]),
     of(&["conan"], &["$CACHE/conan"]),
     of(&["playwright"], &["$CACHE/ms-playwright"]),

@@ -14,6 +14,10 @@ pub enum Forbidden {
 /// Phrases with which programs report a denied path, in lower case.
 const DENIED: [&str; 3] = ["permission denied", "eacces", "operation not permitted"];
 
+/// Words of programs that could not create something and do not say why.
+const CREATES: [&str; 2] = ["creat", "mkdir"];
+const FAILS: [&str; 5] = ["cannot", "can't", "could not", "failed", "unable"];
+
 /// Starts of the lines in which npm names a path that it may not create, replace or remove.
 const PATHS_OF_NPM: [&str; 2] = ["npm error path ", "npm ERR! path "];
 
@@ -61,7 +65,7 @@ pub fn denied_paths(output: &str) -> impl Iterator<Item = &str> {
             let between = line
                 .split_once(paths[0])
                 .and_then(|(_, rest)| rest.split_once(paths[1]));
-            between.is_some_and(|(between, _)| between.starts_with(':') && !is_denial(between))
+            between.is_some_and(|(between, _)| between.starts_with(':') && !says(&between.to_lowercase(), &DENIED))
         });
         paths.into_iter().skip(usize::from(is_first))
     })
@@ -103,7 +107,11 @@ pub fn unnamed_place(output: &str) -> Option<&'static str> {
 
 fn is_denial(line: &str) -> bool {
     let line = line.to_lowercase();
-    DENIED.iter().any(|words| line.contains(words))
+    says(&line, &DENIED) || says(&line, &CREATES) && says(&line, &FAILS)
+}
+
+fn says(line: &str, words: &[&str]) -> bool {
+    words.iter().any(|words| line.contains(words))
 }
 
 fn locks_git_configuration(line: &str) -> bool {
@@ -138,6 +146,10 @@ mod tests {
                 "/home/me/x",
             ),
             ("open /home/me/x: permission denied", "/home/me/x"),
+            (
+                "cannot create directory: /home/me/.cache/nim/a",
+                "/home/me/.cache/nim/a",
+            ),
             (
                 "failed to open: /home/me/x (Permission denied, os error 13)",
                 "/home/me/x",

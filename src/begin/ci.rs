@@ -1,0 +1,166 @@
+//! What the CI of a project runs.
+
+use ralph_gate::runner::Runners;
+use yaml_rust2::{Yaml, YamlLoader};
+
+/// Keys whose values are commands.
+const SCRIPTS: [&str; 5] = ["run", "script", "command", "commands", "test_script"];
+/// Words that say what a command works on: tests.
+const TESTS: [&str; 6] = ["test", "tests", "spec", "specs", "unittest", "unittests"];
+/// Words of commands that prepare a machine, or that others would notice.
+const FOR_MACHINES: [&str; 17] = [
+    "apk", "apt", "brew", "clone", "curl", "deploy", "docker", "download", "fetch", "get", "install", "login",
+    "publish", "push", "sudo", "upload", "wget",
+];
+/// Programs that test nothing, whatever is in their arguments.
+const FOR_FILES: [&str; 9] = ["cat", "cd", "cp", "echo", "export", "ls", "mkdir", "mv", "rm"];
+/// First words of lines that are no command of their own.
+const CONTROL: [&str; 10] = ["if", "then", "else", "elif", "fi", "for", "while", "do", "done", "case"];
+
+/// Some commands that run in order, in a directory below the project or at its top.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Step {
+    directory: Option<String>,
+    commands: Vec<String>,
+}
+
+/// The steps in a file of a CI, whichever it is of: what its keys call scripts and commands.
+pub(super) fn steps(text: &str) -> Vec<Step> {
+    let mut steps = Vec::new();
+    for document in YamlLoader::load_from_str(text).unwrap_or_default() {
+        add(&document, &mut steps);
+    }
+    steps
+}
+
+fn add(yaml: &Yaml, steps: &mut Vec<Step>) {
+    match yaml {
+        Yaml::Array(items) => items.iter().for_each(|item| add(item, steps)),
+        Yaml::Hash(map) => {
+            for (key, value) in map {
+                let commands = match key.as_str() {
+                    Some(key) if SCRIPTS.contains(&key) => commands(value),
+                    _ => Vec::new(),
+                };
+                match commands.is_empty() {
+                    true => add(value, steps),
+                    false => steps.push(Step {
+                        directory: yaml["working-directory"].as_str().map(str::to_owned),
+                        commands,
+                    }),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn commands(script: &Yaml) -> Vec<String> {
+    let texts = match script {
+        Yaml::Array(items) => items.iter().filter_map(Yaml::as_str).collect(),
+        one => Vec::from_iter(one.as_str()),
+    };
+    let texts = texts.iter().map(|text| text.replace("\\\n", " "));
+    let lines = texts.flat_map(|text| text.lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>());
+    lines
+        .filter(|line| !line.is_empty() && !line.starts_with('#') && !line.starts_with("set -"))
+        .collect()
+}
+
+impl Step {
+    /// Its commands at the top of the project, those that are joined apart. Commands with variables cannot be told.
+    pub(super) fn plain(&self) -> impl Iterator<Item = &str> {
+        let commands = self.commands.iter().filter(|_| self.directory.is_none());
+        let commands = commands.flat_map(|line| line.split("&&")).map(str::trim);
+        commands.filter(|command| !command.contains(['$', '{', '|', ';', '>']))
+    }
+
+    /// The command lines that run tests: all of it if it can run here, or the lines that name tests. None passes whatever it
+    /// finds, as `test || true` does.
+    pub(super) fn tests(&self, runners: &Runners) -> Vec<String> {
+        let first = |line: &str| line.split_whitespace().next().unwrap_or_default().to_owned();
+        let runs_tests = |line: &str| {
+            let is_counted = runners.likely(line).iter().any(|runner| runner.counts_tests());
+            (is_counted || has_word(line, &TESTS)) && !FOR_FILES.contains(&&*first(line))
+        };
+        let is_plain = |line: &&String| !line.contains("${{") && !line.contains("||");
+        let needed: Vec<&String> = self
+            .commands
+            .iter()
+            .filter(|line| !has_word(line, &FOR_MACHINES))
+            .collect();
+        if needed.iter().any(|line| CONTROL.contains(&&*first(line))) || !needed.iter().any(|line| runs_tests(line)) {
+            return Vec::new();
+        }
+        let lines = match needed.iter().all(is_plain) {
+            true => vec![needed.iter().map(|line| &line[..]).collect::<Vec<_>>().join(" && ")],
+            false => {
+                let lines = needed.into_iter().filter(|line| runs_tests(line) && is_plain(line));
+                lines.cloned().collect()
+            }
+        };
+        let placed = lines.into_iter().map(|line| match &self.directory {
+            Some(directory) => format!("cd {directory} && {line}"),
+            None => line,
+        });
+        placed.filter(|line| !line.contains("${{")).collect()
+    }
+}
+
+fn has_word(line: &str, words: &[&str]) -> bool {
+    let mut parts = line.split(|sign: char| !sign.is_alphanumeric() && sign != '-' && sign != '_');
+    parts.any(|part| words.contains(&part) || part.split(['-', '_']).any(|part| words.contains(&part)))
+}
+
+#[cfg(test)]
+mod tests {
+    use ralph_system::files::Directory;
+
+    use super::*;
+
+    fn tests(text: &str) -> Vec<String> {
+        let runners = crate::runners::load(None, &Directory::default(), true).unwrap();
+        steps(text).iter().flat_map(|step| step.tests(&runners)).collect()
+    }
+
+    #[test]
+    fn the_steps_that_test_are_found_in_each_kind_of_ci() {
+        for (text, expected) in [
+            (
+                "jobs:\n  a:\n    steps:\n    - name: Install bats\n      run: git clone https://x/bats\n    - run: PATH=\"./bats:$PATH\" test/run\n",
+                &["PATH=\"./bats:$PATH\" test/run"][..],
+            ),
+            (
+                "jobs:\n  a:\n    steps:\n    - run: |\n        cd tests\n        # all\n        ./unittest.sh \\\n          -v\n        git diff --exit-code\n",
+                &["cd tests && ./unittest.sh    -v && git diff --exit-code"],
+            ),
+            (
+                "jobs:\n  a:\n    steps:\n    - {run: busted, working-directory: lua}\n",
+                &["cd lua && busted"],
+            ),
+            (
+                "install:\n- luarocks install busted\nscript:\n- luacheck src\n- busted -v\n",
+                &["luacheck src && busted -v"],
+            ),
+            (
+                "unit:\n  stage: test\n  before_script: [mix deps.get]\n  script: mix test\n",
+                &["mix test"],
+            ),
+            (
+                "jobs:\n  a:\n    steps:\n    - run: {name: Test, command: prove -l t}\n",
+                &["prove -l t"],
+            ),
+            // Of a step that needs more than this machine has, the lines that can be told.
+            (
+                "script:\n- export A=${{ matrix.a }}\n- ctest\n- phpunit test/Weak.php || true\n",
+                &["ctest"],
+            ),
+            ("script: |\n  for dir in spec/*; do\n    rspec $dir\n  done\n", &[]),
+            ("script: [sudo apt install test, make, echo tests]\n", &[]),
+            ("script: [\n", &[]),
+            ("- 1\n- two\n", &[]),
+        ] {
+            assert_eq!(tests(text), expected, "{text}");
+        }
+    }
+}
