@@ -226,9 +226,15 @@ fn directories_of_tools_are_not_walked_but_a_marker_hides_no_guarded_one() {
         "env/conftest.py",
         "new/CACHEDIR.TAG",
         "new/unittest.py",
+        "builddir/tests/a.o",
+        "parts/unittest.py",
     ] {
         sandbox.write(path, "");
     }
+    sandbox.write("builddir/.gitignore", "# Made by Meson\n*\n");
+    sandbox.write("parts/.gitignore", "*.o\n");
+    assert_eq!(sandbox.changes(&originals), ["Added parts/unittest.py"]);
+    sandbox.remove("parts/unittest.py");
     assert!(sandbox.changes(&originals).is_empty());
     sandbox.write("tests/CACHEDIR.TAG", "");
     sandbox.write("tests/conftest.py", "");

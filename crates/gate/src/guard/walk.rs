@@ -12,7 +12,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::GuardError;
+use super::{GuardError, project_dir::ProjectDir};
 
 /// Most directory entries of one walk.
 const ENTRIES_CAP: usize = 4_000_000;
@@ -32,6 +32,8 @@ const SKIPPED: [&str; 9] = [
 ];
 /// Files that mark their directory as filled by tools.
 const MARKERS: [&str; 2] = ["pyvenv.cfg", "CACHEDIR.TAG"];
+/// Marks it as well if it hides the whole directory.
+const IGNORES: &str = ".gitignore";
 
 /// A file or directory that patterns match but that is not guarded, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,9 +81,10 @@ pub(super) fn walk(
             });
         }
         let is_marked = || {
-            listed
-                .iter()
-                .any(|(name, _)| MARKERS.iter().any(|marker| name == marker))
+            let mut names = listed.iter().map(|(name, _)| name);
+            names.any(|name| {
+                MARKERS.iter().any(|marker| name == marker) || name == IGNORES && hides_all(project, &directory)
+            })
         };
         if !directory.is_empty() && is_marked() && !has_guarded(&directory) {
             continue;
@@ -115,6 +118,18 @@ pub(super) fn walk(
         waiting.extend(below.into_iter().rev());
     }
     Ok(left_out)
+}
+
+/// Whether a file hides its whole directory from git, as Meson, pytest and virtual environments write it.
+fn hides_all(project: &Path, directory: &str) -> bool {
+    let file = ProjectDir::open(project).and_then(|project| project.read_file(&format!("{directory}/{IGNORES}")));
+    let rules = file.map_or_else(|_| Vec::new(), |(_, rules)| rules);
+    let rules = String::from_utf8_lossy(&rules);
+    let mut rules = rules
+        .lines()
+        .map(str::trim)
+        .filter(|rule| !rule.is_empty() && !rule.starts_with('#'));
+    rules.next() == Some("*") && rules.next().is_none()
 }
 
 /// Whether a walk looks into the directories of a path, as far as their names tell.
