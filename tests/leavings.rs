@@ -114,6 +114,35 @@ fn another_branch_is_told_and_so_is_a_run_that_begins_detached() {
 }
 
 #[test]
+fn what_is_half_done_is_told_with_the_commands_that_end_it() {
+    let sandbox = project(
+        "[ $n = 1 ] && { git checkout -q -b side; echo a > work; git commit -q -a -m A; git checkout -q -; \
+         echo b > work; git commit -q -a -m B; git rebase -q side; }",
+    );
+    let finished = finishes(&sandbox);
+    let text = "a rebase is not finished, `git rebase --continue` or `git rebase --abort` ends it";
+    assert_eq!(told(&finished, &[text]).len(), 1, "{finished:?}");
+    assert!(sandbox.prompt(2).contains(text), "{}", sandbox.prompt(2));
+    assert!(needs(&sandbox).contains(text), "{}", needs(&sandbox));
+}
+
+#[test]
+fn a_plan_that_a_rebase_took_away_is_not_restored_into_it() {
+    let sandbox = project(
+        "[ $n = 1 ] && { git checkout -q -b side; git rm -q PLAN.md; echo a > work; git commit -q -a -m A; git checkout -q -; \
+         echo b > work; git commit -q -a -m B; git rebase -q side; }; over done; exit 0",
+    );
+    let finished = sandbox.looping([] as [&str; 0]).run(SOON);
+    assert_eq!(finished.code(), Some(7), "{finished:?}");
+    assert!(
+        needs(&sandbox).contains("`git rebase --abort` ends it"),
+        "{}",
+        needs(&sandbox)
+    );
+    assert!(!needs(&sandbox).contains("ralph restore"), "{}", needs(&sandbox));
+}
+
+#[test]
 fn processes_that_a_session_left_are_named_but_not_the_agents_own_helpers() {
     let helper = "import subprocess as s; s.Popen(['sleep', '302'], stdin=s.PIPE)";
     let sandbox = project(&format!(

@@ -40,6 +40,8 @@ pub struct HeadPlace {
     pub branch: Option<Text>,
     /// The branch that was checked out when the run began; `None` if HEAD was detached.
     pub begun_on: Option<Text>,
+    /// What was begun and not finished, such as a rebase.
+    pub operation: Option<Text>,
     /// The newest of the commits that are on no branch; `None` if every commit is on one.
     pub tip: Option<Text>,
     /// These commits, newest first, each with its subject.
@@ -49,9 +51,9 @@ pub struct HeadPlace {
 }
 
 impl HeadPlace {
-    /// Whether HEAD is on the branch that the run began with, and no commit is on none.
+    /// Whether HEAD is on the branch that the run began with, no commit is on none, and nothing is half done.
     pub fn is_as_begun(&self) -> bool {
-        self.branch.is_some() && self.branch == self.begun_on && self.tip.is_none()
+        self.branch.is_some() && self.branch == self.begun_on && self.tip.is_none() && self.operation.is_none()
     }
 }
 

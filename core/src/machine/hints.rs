@@ -13,9 +13,13 @@ use super::state::LoopState;
 /// Maximum size of a quoted message, in bytes: enough to recognise it.
 const MESSAGE_CAP_BYTES: usize = 200;
 
-/// How to restore a readable plan; `None` without a checkpoint.
+/// How to restore a readable plan; `None` without a checkpoint. What is half done, such as a rebase, has to be ended
+/// first, and may bring it back.
 fn way_back(state: &LoopState) -> Option<Hint> {
     state.internal.latest.as_ref()?;
+    if state.view.head.as_ref().is_some_and(|place| place.operation.is_some()) {
+        return None;
+    }
     let number = state.view.iterations.number;
     let (iteration, moment) = match (state.unreadable_since(), state.view.phase.outcome()) {
         (Some(first), _) => (first, RestoreMoment::Before),

@@ -175,6 +175,7 @@ impl HeadWatch {
         let mut place = HeadPlace {
             branch,
             begun_on,
+            operation: repository.operation().map(Into::into),
             ..HeadPlace::default()
         };
         if let Some(found) = found {
@@ -183,7 +184,7 @@ impl HeadWatch {
             place.tip = tip.as_ref().map(Into::into);
             self.loose = tip;
         }
-        let place_of = |place: &HeadPlace| (place.branch.clone(), place.tip.is_some());
+        let place_of = |place: &HeadPlace| (place.branch.clone(), place.tip.is_some(), place.operation.clone());
         let told = self.told.as_ref().map(place_of);
         let is_new = match &told {
             Some(told) => *told != place_of(&place),

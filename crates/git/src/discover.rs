@@ -155,8 +155,8 @@ impl Repository {
         Ok(())
     }
 
-    /// Returns the operation that the user has begun and not finished.
-    pub(super) fn operation(&self) -> Option<&'static str> {
+    /// Returns the operation that was begun and not finished.
+    pub fn operation(&self) -> Option<&'static str> {
         const MARKS: [(&str, &str); 6] = [
             ("MERGE_HEAD", "merge"),
             ("rebase-merge", "rebase"),

@@ -101,6 +101,13 @@ pub fn head_in_words(place: &HeadPlace) -> String {
         (None, Some(begun_on)) => format!("HEAD is detached; the run began on `{begun_on}`"),
         (None, None) => "HEAD is detached".to_owned(),
     };
+    if let Some(operation) = place.operation.as_deref() {
+        let ends = match operation {
+            "bisection" => "`git bisect reset` ends it".to_owned(),
+            operation => format!("`git {operation} --continue` or `git {operation} --abort` ends it"),
+        };
+        text += &format!("; a {operation} is not finished, {ends}");
+    }
     let Some(tip) = &place.tip else {
         if place.branch.is_none() {
             text += "; commits made here are on no branch";
