@@ -21,12 +21,16 @@ use super::{
 };
 
 /// Endings of files that products are made of.
-const SOURCE: [&str; 78] = [
-    "astro", "bat", "c", "cc", "cjs", "clj", "cljs", "cpp", "cr", "cs", "css", "cts", "cu", "cxx", "d", "dart", "elm",
-    "erb", "erl", "ex", "exs", "f90", "fs", "gleam", "go", "graphql", "groovy", "h", "hbs", "hh", "hpp", "hrl", "hs",
-    "htm", "html", "java", "jinja", "jinja2", "jl", "js", "jsx", "kt", "kts", "less", "lua", "m", "mjs", "ml", "mli",
-    "mm", "mts", "nim", "php", "pl", "pm", "proto", "ps1", "py", "pyi", "pyx", "r", "rb", "rs", "sass", "scala",
-    "scss", "sh", "sol", "sql", "svelte", "swift", "tera", "ts", "tsx", "vb", "vue", "wgsl", "zig",
+const SOURCE: &[&str] = &[
+    "adb", "ads", "asm", "astro", "awk", "bash", "bat", "c", "cbl", "cc", "cjs", "clj", "cljs", "cob", "coffee", "cpp",
+    "cr", "cs", "cshtml", "css", "cts", "cu", "cxx", "d", "dart", "eex", "el", "elm", "erb", "erl", "ex", "exs", "f",
+    "f03", "f90", "f95", "fish", "fnl", "for", "frag", "fs", "fsx", "gd", "gleam", "glsl", "go", "graphql", "groovy",
+    "h", "haml", "hbs", "heex", "hh", "hpp", "hrl", "hs", "htm", "html", "hx", "idr", "java", "jinja", "jinja2", "jl",
+    "js", "jsx", "kt", "kts", "l", "lean", "leex", "less", "lhs", "lisp", "lua", "m", "metal", "mjml", "mjs", "ml",
+    "mli", "mlx", "mm", "mts", "nim", "odin", "pas", "php", "pl", "pm", "proto", "ps1", "pug", "purs", "pxd", "py",
+    "pyi", "pyx", "r", "raku", "razor", "rb", "re", "res", "rkt", "rs", "s", "sass", "scala", "scm", "scss", "sh",
+    "slim", "sml", "sol", "sql", "sv", "svelte", "svh", "swift", "tcl", "tera", "thrift", "ts", "tsx", "twig", "v",
+    "vala", "vb", "vert", "vhd", "vhdl", "vim", "vue", "wgsl", "xaml", "y", "zig", "zsh",
 ];
 /// Endings of files for people, which decide no result unless a test names them.
 const PROSE: [&str; 6] = ["md", "markdown", "rst", "adoc", "org", "png"];
@@ -230,12 +234,14 @@ impl Product {
             |_| false,
             |path, kind| {
                 let is_guarded = !matches!(originals.guard.kind(path), None | Some(GuardedKind::Rust));
-                let is_product = kind.is_file() && is_source(path) && !is_guarded;
-                if is_product && product.text.len() < SEARCHED_BYTES {
+                let may_be = kind.is_file() && !is_guarded && product.text.len() < SEARCHED_BYTES;
+                if !may_be || !is_source(path) && has_ending(path) {
+                    return Ok(());
+                }
+                let bytes = project_dir.read_file(path).map(|(_, bytes)| bytes).unwrap_or_default();
+                if is_source(path) || is_command(path, &bytes) {
                     product.directories.insert(parent(path).to_owned());
-                    if let Ok((_, bytes)) = project_dir.read_file(path) {
-                        product.text.push_str(&String::from_utf8_lossy(&bytes));
-                    }
+                    product.text.push_str(&String::from_utf8_lossy(&bytes));
                 }
                 Ok(())
             },
@@ -266,7 +272,12 @@ fn kind<'p>(
 ) -> Result<Option<YardstickKind>, GuardError> {
     let is_new = *before == FileContent::Nothing;
     let name = path.rsplit('/').next().unwrap_or(path);
-    if is_source(path) {
+    let is_command = |content: &FileContent| match content {
+        FileContent::File { bytes, .. } => is_command(path, bytes),
+        FileContent::Nothing => true,
+        FileContent::Link(_) => false,
+    };
+    if is_source(path) || is_command(before) && is_command(now) {
         // Source that tests import is what they test.
         let is_loaded = || is_named(&naming.configuration, path) && !is_imported(&naming.tests, path);
         let configures = !is_new && (name.contains(".config.") || name.starts_with('.') || is_loaded());
@@ -309,7 +320,16 @@ pub fn is_prose(path: &str) -> bool {
 }
 
 fn is_source(path: &str) -> bool {
-    ends_in(path, &SOURCE)
+    ends_in(path, SOURCE)
+}
+
+/// Whether a file is a program whose name has no ending, as those of commands have none.
+fn is_command(path: &str, bytes: &[u8]) -> bool {
+    !has_ending(path) && bytes.starts_with(b"#!")
+}
+
+fn has_ending(path: &str) -> bool {
+    path.rsplit('/').next().unwrap_or(path).contains('.')
 }
 
 /// Whether a file tells tools, hosts or agents what to do, as far as its path shows. A new one may be data of the product
@@ -493,6 +513,16 @@ mod tests {
             let before = if is_new { &nothing } else { &some };
             let found = kind(path, before, &other, &naming, || Ok(&product)).unwrap();
             assert_eq!(found, expected, "{path} {is_new}");
+        }
+        let script = file("#!/bin/sh\n");
+        for (path, now, expected) in [
+            ("libexec/sums", &script, None),
+            ("libexec/sums", &nothing, None),
+            ("libexec/sums", &other, Some(Changed)),
+            ("golden/a.txt", &script, Some(Changed)),
+        ] {
+            let found = kind(path, &file("#!/bin/bash\n"), now, &naming, || Ok(&product)).unwrap();
+            assert_eq!(found, expected, "{path}");
         }
     }
 
