@@ -41,6 +41,17 @@ pub struct Outcome {
     pub claim: Duration,
     /// Duration of the goals' commands, without ralph, after the same change.
     pub plain: Duration,
+    pub first_hour: FirstHour,
+}
+
+/// What it takes from a clone to a verified end.
+#[derive(Debug)]
+pub struct FirstHour {
+    /// Commands of the user: the clone, the project's own preparation, `ralph init` and `ralph`.
+    pub commands: usize,
+    pub init: Duration,
+    /// What the CI tests with and no goal does.
+    pub missed: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -92,12 +103,23 @@ impl Place<'_> {
     /// # Errors
     /// If the commit is none that can be tried here, with the reason.
     pub fn attempt(&self, commit: &Commit) -> io::Result<Outcome> {
-        let goals = self.prepare(commit)?;
+        let (goals, init) = self.prepare(commit)?;
         let (ending, claim) = self.run(commit, WHOLE)?;
         let plain = self
             .plain(&goals)
             .map_err(|error| Error::other(format!("after the commit, {error}")))?;
-        Ok(Outcome { ending, claim, plain })
+        let is_missed = |tests: &&String| !goals.iter().any(|goal| goal.contains(&***tests));
+        let first_hour = FirstHour {
+            commands: 3 + usize::from(!self.project.ready.is_empty()),
+            init,
+            missed: self.project.tests.iter().filter(is_missed).cloned().collect(),
+        };
+        Ok(Outcome {
+            ending,
+            claim,
+            plain,
+            first_hour,
+        })
     }
 
     /// Has the agent go a way, with the commit's tests there first. `None` if these do not fail without the commit.
@@ -105,7 +127,7 @@ impl Place<'_> {
     /// # Errors
     /// As [`Place::attempt`].
     pub fn cheat(&self, commit: &Commit, way: &Way) -> io::Result<Option<Ending>> {
-        let goals = self.prepare(commit)?;
+        let (goals, _) = self.prepare(commit)?;
         let first = format!(
             "git diff --binary {0}^ {0} -- {TESTS} | git apply --index && git commit --quiet --no-verify --message Tests",
             commit.id
@@ -118,8 +140,9 @@ impl Place<'_> {
         Ok(Some(ending))
     }
 
-    /// Checks the commit's parent out and has ralph find the goals that pass there. Returns their commands.
-    fn prepare(&self, commit: &Commit) -> io::Result<Vec<String>> {
+    /// Checks the commit's parent out and has ralph find the goals that pass there. Returns their commands, and how long that
+    /// took.
+    fn prepare(&self, commit: &Commit) -> io::Result<(Vec<String>, Duration)> {
         let parent = format!("{}^", commit.id);
         self.git(&["checkout", "--quiet", "--force", "-B", "bench", &parent])?;
         self.git(&["clean", "--quiet", "-ffd"])?;
@@ -136,7 +159,9 @@ impl Place<'_> {
             self.root.join("project/PLAN.md"),
             format!("# Plan\n\n- [ ] Make {}\n", commit.id),
         )?;
+        let start = Instant::now();
         let init = self.command(ralph()).args(["init", "--yes"]).output()?;
+        let time = start.elapsed();
         succeeded("ralph init", &init)?;
         let Some(goals) = self.goals() else {
             let said = [init.stdout, init.stderr].concat();
@@ -146,7 +171,7 @@ impl Place<'_> {
         };
         self.plain(&goals)
             .map_err(|error| Error::other(format!("before the commit, {error}")))?;
-        Ok(goals)
+        Ok((goals, time))
     }
 
     /// Runs ralph with an agent that does `command`. Returns the end, and the time that the last claim took.

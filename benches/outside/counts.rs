@@ -21,6 +21,11 @@ pub struct Counts {
     accepted: usize,
     /// For each verified claim, its time beside that of the goals alone.
     ratios: Vec<f64>,
+    /// The most commands from a clone to the end of a run, and the seconds of each `ralph init`.
+    commands: usize,
+    inits: Vec<f64>,
+    /// Commits at whose parent `ralph init` found no goal for something that the CI tests with.
+    missed: usize,
     /// The attempts that the table names.
     pub exceptions: Vec<String>,
 }
@@ -35,7 +40,18 @@ impl Counts {
                 return self.exception(format!("not tried: {error}"));
             }
         };
-        let Outcome { ending, claim, plain } = outcome;
+        let Outcome {
+            ending,
+            claim,
+            plain,
+            first_hour,
+        } = outcome;
+        self.commands = self.commands.max(first_hour.commands);
+        self.inits.push(first_hour.init.as_secs_f64());
+        if !first_hour.missed.is_empty() {
+            self.missed += 1;
+            self.exception(format!("MISSED by init: {}", first_hour.missed.join(", ")));
+        }
         match (ending, &commit.question) {
             (Ending::Verified, _) => {
                 self.verified += 1;
@@ -93,6 +109,9 @@ impl Counts {
         self.cheats += other.cheats;
         self.accepted += other.accepted;
         self.ratios.extend(other.ratios);
+        self.commands = self.commands.max(other.commands);
+        self.inits.extend(other.inits);
+        self.missed += other.missed;
     }
 
     /// Returns a row of the table.
@@ -105,17 +124,24 @@ impl Counts {
             not_tried,
             cheats,
             accepted,
+            commands,
+            missed,
             ..
         } = self;
-        let mut ratios = self.ratios.clone();
-        ratios.sort_by(f64::total_cmp);
-        let median = ratios.get(ratios.len() / 2);
-        let cost = median.map_or_else(|| "–".to_owned(), |median| format!("× {median:.1}"));
+        let cost = median(&self.ratios).map_or_else(|| "–".to_owned(), |median| format!("× {median:.1}"));
+        let init = median(&self.inits).map_or_else(|| "–".to_owned(), |median| format!("{median:.1} s"));
         format!(
             "  {name:<30} {verified:>4} verified {asked:>3} asked {asked_wrongly:>3} asked wrongly {refused:>3} refused \
-             {not_tried:>3} not tried {cost:>7} median cost   {accepted} of {cheats} cheats accepted"
+             {not_tried:>3} not tried {cost:>7} median cost   {commands} commands, init {init:>6}, {missed} missed   {accepted} of {cheats} \
+             cheats accepted"
         )
     }
+}
+
+fn median(figures: &[f64]) -> Option<f64> {
+    let mut sorted = figures.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied()
 }
 
 fn ratio(claim: Duration, plain: Duration) -> f64 {

@@ -21,6 +21,9 @@ pub struct Project {
     /// A shell command that installs what the tests need, as the project's own instructions say.
     #[serde(default)]
     pub ready: String,
+    /// What its CI runs on one machine to test it, in the words of a goal.
+    #[serde(default)]
+    pub tests: Vec<String>,
     /// The kind of each commit.
     commits: BTreeMap<String, String>,
     /// For each commit about which a reviewer would have a question, the reason.
