@@ -4,7 +4,8 @@ use std::{
     ffi::OsStr,
     fs, io,
     path::{Component, Path, PathBuf},
-    time::{Duration, SystemTime},
+    thread,
+    time::{Duration, Instant, SystemTime},
 };
 
 use ralph_system::proc;
@@ -18,6 +19,9 @@ const MOST_ENTRIES: usize = 5000;
 const DEPTH: usize = 3;
 /// A git holds a lock on references for an instant: an older one was left.
 const AGE_OF_SHARED: Duration = Duration::from_secs(10);
+
+/// How long a git that runs is waited for: many are ralph's own, and end in an instant.
+const WAIT_FOR_GIT: Duration = Duration::from_secs(2);
 
 /// A lock file of git.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,8 +74,12 @@ impl Repository {
     pub fn remove_lock(&self, lock: &FoundLock) -> LockRemoval {
         let mut directories = self.directories();
         directories.push(self.layout.root.clone());
-        if lock.is_shared || proc::runs_below("git", &directories) {
-            return LockRemoval::Kept;
+        let deadline = Instant::now() + WAIT_FOR_GIT;
+        while lock.is_shared || proc::runs_below("git", &directories) {
+            if lock.is_shared || Instant::now() > deadline {
+                return LockRemoval::Kept;
+            }
+            thread::sleep(WAIT_FOR_GIT / 40);
         }
         match remove_unfollowed(&lock.path) {
             Ok(()) => LockRemoval::Removed,
