@@ -60,7 +60,9 @@ impl CommandPattern {
         let mut places = arguments.iter().enumerate().filter(|(_, word)| names(word));
         let may_begin = |(at, _): (usize, &String)| {
             let words = [std::slice::from_ref(program), &arguments[at + 1..]].concat();
-            self.forbids(&words) != PatternMatch::No
+            // A program without an operand is a name that happens to be the same: `jest rm`.
+            let is_name = self.has_arguments && words[1..].iter().all(|word| word.starts_with('-'));
+            !is_name && self.forbids(&words) != PatternMatch::No
         };
         places.by_ref().take(MOST_PLACES).any(may_begin) || places.next().is_some()
     }

@@ -6,7 +6,7 @@ use super::{
     git,
     launchers::{find_launcher, is_launcher},
     options::{changes_programs, find_wrapper, is_runner, is_shell, runs_nothing},
-    programs::{FileUse, find_program, runs_code, shows_version},
+    programs::{FileUse, find_program, has_code, runs_code, shows_version},
     script::{self, Redirect, SimpleCommand, evaluates},
     unclear::Unclear,
     values::ScriptValues,
@@ -126,7 +126,8 @@ impl PartCollector {
         {
             own.extend(names.iter().map(|words| words.join(" ")));
         }
-        if matches!(&what, PartEffect::Read(paths) | PartEffect::Write(paths) if paths.is_empty()) {
+        if matches!(&what, PartEffect::Read(paths) | PartEffect::Write(paths) | PartEffect::Mention(paths) if paths.is_empty())
+        {
             return;
         }
         match self.found.len() {
@@ -282,20 +283,15 @@ impl PartCollector {
             _ if shows_version(name, words) => Some(Vec::new()),
             _ => self.files(name, words),
         };
-        let from = match find_program(name) {
-            Some(_) if !is_launcher(name) => words.len(),
-            Some(_) => 2,
-            None if is_runner(name) || is_builtin(name) => words.len(),
-            None => 1,
+        let interprets = runs_code(name);
+        let code = words_of_code(if interprets { &words[1..] } else { &[] });
+        let is_known = find_program(name).is_some() || is_runner(name) || is_builtin(name);
+        let arguments = match interprets {
+            true if has_code(name, words) => code.clone(),
+            false if is_known => Vec::new(),
+            true | false => values(&words[1..]),
         };
-        let arguments = match runs_code(name) {
-            true => {
-                let code = words_of_code(&words[1..]);
-                self.forbidden(|parts| parts.push(&shown, PartEffect::Mention(code.clone())));
-                code
-            }
-            false => values(words.get(from..).unwrap_or_default()),
-        };
+        self.forbidden(|parts| parts.push(&shown, PartEffect::Mention(code)));
         self.push(
             &shown,
             PartEffect::Run {

@@ -3,7 +3,7 @@
 //! A missing option makes ralph stricter and never laxer: its value counts as a file, and the word behind it may be a
 //! subcommand.
 
-use super::words::ShellWord;
+use super::words::{HOLE, ShellWord};
 
 /// Programs whose arguments are read in the same way.
 pub(super) struct ProgramFamily {
@@ -382,10 +382,26 @@ fn changes_in_place(words: &[ShellWord]) -> bool {
     words.iter().any(|word| is_option(options, &word.value))
 }
 
-/// Whether a program runs code among its arguments.
+/// Whether a program runs code, of a file or among its arguments.
 pub(super) fn runs_code(name: &str) -> bool {
-    let known = "python python2 python3 pypy3 node deno bun perl ruby php lua awk gawk mawk nawk Rscript osascript";
-    has(known, name)
+    has(
+        "python python2 python3 pypy3 node deno bun perl ruby php lua Rscript osascript",
+        name,
+    ) || is_awk(name)
+}
+
+fn is_awk(name: &str) -> bool {
+    has("awk gawk mawk nawk", name)
+}
+
+/// Whether the arguments of an interpreter have code. Behind `-m` are those of a module.
+pub(super) fn has_code(name: &str, words: &[ShellWord]) -> bool {
+    let mut own = words[1..]
+        .iter()
+        .map(|word| word.value.as_str())
+        .take_while(|word| *word != "-m");
+    is_awk(name)
+        || own.any(|word| is_option("-c -e -E -p -r --eval --print", word) || word == "eval" || word.contains(HOLE))
 }
 
 /// Whether a command only asks a well-known program for its version.
