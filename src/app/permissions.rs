@@ -47,6 +47,10 @@ impl PathResolver for PathRoots {
     fn canonical(&self, absolute: &str) -> Option<String> {
         where_it_leads(Path::new(absolute)).into_os_string().into_string().ok()
     }
+
+    fn is_directory(&self, absolute: &str) -> bool {
+        Path::new(absolute).is_dir()
+    }
 }
 
 /// Returns the judge that applies `policy` to requests.

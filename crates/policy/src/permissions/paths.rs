@@ -11,6 +11,7 @@ pub trait PathResolver {
     /// Follows the symlinks in an absolute path, also in the directories of a file that does not exist; `None` if the
     /// path cannot be resolved.
     fn canonical(&self, absolute: &str) -> Option<String>;
+    fn is_directory(&self, absolute: &str) -> bool;
 }
 
 /// The forms of a path that an agent names: as written, and with symlinks followed.
@@ -57,7 +58,7 @@ fn absolute(path: &str, world: &dyn PathResolver) -> String {
 }
 
 /// The absolute pattern of a rule: `//` starts at the root, `~/` at the home directory, anything else at the project. A
-/// bare name matches anywhere in the project.
+/// bare name matches anywhere in the project. A directory stands for what is in it.
 pub(super) fn pattern(spec: &str, world: &dyn PathResolver) -> String {
     let project = world.project();
     let absolute = match spec {
@@ -70,7 +71,11 @@ pub(super) fn pattern(spec: &str, world: &dyn PathResolver) -> String {
             None => format!("{project}/**/{spec}"),
         },
     };
-    without_dots(&absolute)
+    let place = without_dots(&absolute);
+    match world.is_directory(&place) {
+        true => place + "/**",
+        false => place,
+    }
 }
 
 fn without_dots(path: &str) -> String {

@@ -1,6 +1,6 @@
 //! The patterns of rules, and matching them against texts with unknown parts.
 
-use super::shell::{GLOB, HOLE, possible, takes_value};
+use super::shell::{BELOW, GLOB, HOLE, possible, takes_value};
 
 /// Most places of a command at which a pattern is compared with the rest of it.
 const MOST_PLACES: usize = 64;
@@ -224,6 +224,8 @@ fn skip_holes(reached: &mut [bool], text: &[char]) {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct PathPattern {
     names: Vec<Vec<char>>,
+    /// Whether it is about a directory.
+    is_tree: bool,
 }
 
 impl PathPattern {
@@ -231,10 +233,8 @@ impl PathPattern {
         let names = absolute.split('/').filter(|name| !name.is_empty() && *name != ".");
         let mut names: Vec<Vec<char>> = names.map(|name| name.chars().collect()).collect();
         // A path pattern includes everything below it, so a trailing `**` is redundant.
-        if names.last().is_some_and(|last| last[..] == ['*', '*']) {
-            names.pop();
-        }
-        PathPattern { names }
+        let is_tree = names.pop_if(|last| last[..] == ['*', '*']).is_some();
+        PathPattern { names, is_tree }
     }
 
     pub(super) fn matches(&self, absolute: &str) -> PatternMatch {
@@ -246,33 +246,55 @@ impl PathPattern {
             };
         }
         let path: Vec<&str> = names(absolute).collect();
-        match self.covers(&path, name_matches) {
+        match self.covers(&path, PatternMatch::Yes) {
             true => PatternMatch::Yes,
-            false if absolute.contains(GLOB) && self.covers(&path, name_may_match) => PatternMatch::Maybe,
+            false if absolute.contains([GLOB, BELOW]) && self.covers(&path, PatternMatch::Maybe) => PatternMatch::Maybe,
             false => PatternMatch::No,
         }
     }
 
-    /// Whether the pattern matches the path or one of its parent directories.
-    fn covers(&self, path: &[&str], fits: fn(&[char], &str) -> bool) -> bool {
+    /// Whether the pattern matches the path or one of its parent directories, or may.
+    ///
+    /// Only a pattern for a directory may match one of the unknown directories before a name: a search for `*.rs` is no
+    /// reason to ask because of `.env`.
+    fn covers(&self, path: &[&str], how: PatternMatch) -> bool {
+        let open = match how {
+            PatternMatch::Yes => None,
+            PatternMatch::No | PatternMatch::Maybe => path.iter().position(|name| name.starts_with(BELOW)),
+        };
+        let fits = |pattern: &[char], at: usize| match (how, open) {
+            (PatternMatch::Yes, _) => name_matches(pattern, path[at]),
+            (_, Some(open)) if at == open => pattern[0] != '.' || !path[at].ends_with(GLOB),
+            // `find` matches hidden names, too.
+            (_, Some(open)) if at > open => name_is_possible(pattern, path[at]),
+            _ => name_may_match(pattern, path[at]),
+        };
         // The numbers of the path's names that the pattern can match so far.
         let mut reached = vec![false; path.len() + 1];
         reached[0] = true;
         for pattern in &self.names {
             let mut then = vec![false; path.len() + 1];
             let any = pattern[..] == ['*', '*'];
-            for at in (0..=path.len()).filter(|at| reached[*at]) {
+            for at in 0..=path.len() {
+                let is_here = reached[at] || at > 0 && open == Some(at - 1) && reached[at - 1];
+                if !is_here {
+                    continue;
+                }
                 if any {
                     then[at..].fill(true);
                     break;
                 }
-                if path.get(at).is_some_and(|name| fits(pattern, name)) {
+                if at < path.len() && fits(pattern, at) {
                     then[at + 1] = true;
+                    then[at] |= open == Some(at);
                 }
             }
             reached = then;
         }
-        reached.contains(&true)
+        match open {
+            Some(_) if !self.is_tree => reached[path.len()],
+            Some(_) | None => reached.contains(&true),
+        }
     }
 
     /// Whether a path that begins with `known` could match.
@@ -284,7 +306,7 @@ impl PathPattern {
 }
 
 fn names(path: &str) -> impl Iterator<Item = &str> {
-    path.split('/').filter(|name| !name.is_empty())
+    path.split('/').filter(|name| !name.is_empty() && *name != ".")
 }
 
 fn name_matches(pattern: &[char], name: &str) -> bool {
@@ -294,9 +316,12 @@ fn name_matches(pattern: &[char], name: &str) -> bool {
 
 /// Whether a name with wildcards of a shell could be one that matches. A shell finds no hidden file by `*`.
 fn name_may_match(pattern: &[char], name: &str) -> bool {
-    let is_hidden = pattern.first() == Some(&'.');
+    !(pattern.first() == Some(&'.') && name.starts_with(GLOB)) && name_is_possible(pattern, name)
+}
+
+fn name_is_possible(pattern: &[char], name: &str) -> bool {
     let name: Vec<char> = name.chars().map(|c| if c == GLOB { HOLE } else { c }).collect();
-    !(is_hidden && name.first() == Some(&HOLE)) && sometimes(pattern, &name)
+    sometimes(pattern, &name)
 }
 
 #[cfg(test)]

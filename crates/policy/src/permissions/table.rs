@@ -32,6 +32,10 @@ impl PathResolver for FixedPaths {
     fn canonical(&self, absolute: &str) -> Option<String> {
         absolute.strip_prefix("/p/link").map(|rest| format!("/p/secret{rest}"))
     }
+
+    fn is_directory(&self, absolute: &str) -> bool {
+        absolute == "/home/u/.aws"
+    }
 }
 
 pub(super) fn policy(text: &str) -> RulePolicy {

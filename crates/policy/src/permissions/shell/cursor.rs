@@ -21,6 +21,10 @@ impl<'t> Cursor<'t> {
         &self.text[start..self.at]
     }
 
+    pub(super) fn before(&self) -> &'t str {
+        &self.text[..self.at]
+    }
+
     pub(super) fn rest(&self) -> &'t str {
         &self.text[self.at..]
     }

@@ -7,6 +7,7 @@ mod cursor;
 mod git;
 mod launchers;
 mod options;
+mod output;
 mod parts;
 mod programs;
 mod script;
@@ -17,6 +18,6 @@ mod words;
 pub(super) use options::{is_runner, is_transparent};
 pub(super) use parts::{PartEffect, ScriptPart, parts, possible};
 pub(super) use programs::takes_value;
-pub(super) use words::{GLOB, HOLE};
+pub(super) use words::{BELOW, GLOB, HOLE};
 
 pub use unclear::Unclear;

@@ -10,7 +10,7 @@ use super::{
     script::{self, Redirect, SimpleCommand, evaluates},
     unclear::Unclear,
     values::ScriptValues,
-    words::{GLOB, HOLE, ShellWord},
+    words::{BELOW, GLOB, HOLE, ShellWord},
 };
 use crate::permissions::paths::DEVICES;
 
@@ -82,7 +82,7 @@ pub(in crate::permissions) fn parts(text: &str) -> Vec<ScriptPart> {
     let mut parts = PartCollector::default();
     match text {
         _ if text.len() > LONGEST_BYTES => parts.unclear(text, Unclear::TooLong, &[]),
-        _ if text.contains([HOLE, GLOB]) => parts.unclear(text, Unclear::Character, &[]),
+        _ if text.contains([HOLE, GLOB, BELOW]) => parts.unclear(text, Unclear::Character, &[]),
         _ => parts.script(text, 0),
     }
     let climbs = text.contains("..");
@@ -377,7 +377,7 @@ impl PartCollector {
             }
             "trap" => self.trap(words, place),
             "su" | "script" | "watch" => self.with_script(name, words, place),
-            "find" => {
+            "find" | "fd" | "fdfind" => {
                 self.find(words, place);
                 false
             }
@@ -498,16 +498,21 @@ impl PartCollector {
         }
     }
 
-    /// Adds the commands that `find` runs, and the files that it writes.
+    /// Adds the commands that `find` and `fd` run, and the files that it writes.
     fn find(&mut self, words: &[ShellWord], place: CommandContext<'_>) {
         let mut rest = &words[1..];
         while let Some((action, behind)) = rest.split_first() {
             rest = behind;
             match action.value.as_str() {
-                "-exec" | "-execdir" | "-ok" | "-okdir" => {
+                "-exec" | "-execdir" | "-ok" | "-okdir" | "-x" | "-X" | "--exec" | "--exec-batch" => {
                     let end = rest.iter().position(|word| [";", "+"].contains(&word.value.as_str()));
                     let (command, behind) = rest.split_at(end.unwrap_or(rest.len()));
-                    self.command(&with_input(command, Some("{}")), place.deeper());
+                    let is_named = command.iter().any(|word| word.value.contains("{}"));
+                    let appends = action.value.starts_with("-x")
+                        || action.value.starts_with("-X")
+                        || action.value.starts_with("--");
+                    let placeholder = (is_named || !appends).then_some("{}");
+                    self.command(&with_input(command, placeholder), place.deeper());
                     rest = behind;
                 }
                 "-fprint" | "-fprint0" | "-fls" | "-fprintf" => {

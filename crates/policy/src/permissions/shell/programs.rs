@@ -298,6 +298,15 @@ impl ProgramFamily {
                 continue;
             }
             only_operands = value == "--";
+            if lists_files(&words[0].value, value) {
+                others.push((
+                    FileUse::Read,
+                    ShellWord {
+                        value: HOLE.to_string(),
+                        source: "$".to_owned(),
+                    },
+                ));
+            }
             if let Operands::ReadBehindFirst(given) = self.operands
                 && is_option(given, value)
             {
@@ -346,6 +355,16 @@ impl ProgramFamily {
         others
     }
 
+    /// Whether the program searches files for a pattern.
+    pub(super) fn searches(&self) -> bool {
+        matches!(self.operands, Operands::ReadBehindFirst(_))
+    }
+
+    /// Whether the content of files is read.
+    pub(super) fn reads_content(&self) -> bool {
+        !matches!(self.operands, Operands::Text | Operands::List | Operands::Write)
+    }
+
     /// Whether a computed argument could be a file whose content is read or changed.
     pub(super) fn asks_about_computed(&self) -> bool {
         self.operands != Operands::List
@@ -364,6 +383,11 @@ impl ProgramFamily {
             && (!is_editor || script.is_some_and(|script| script.value.chars().all(|c| "0123456789,$p;dq ".contains(c))))
             && self.files(words).iter().all(|(used, _)| *used == FileUse::Read)
     }
+}
+
+/// Whether an option of a program names a file that has the names of others.
+fn lists_files(program: &str, option: &str) -> bool {
+    option.starts_with("--files") && option.contains("from") || program.ends_with("tar") && option.starts_with("-T")
 }
 
 /// A computed option may be any.

@@ -23,6 +23,35 @@ pub(super) struct SimpleCommand {
     pub(super) redirects: Vec<Redirect>,
     /// Whether its standard input is text of the script.
     pub(super) is_fed: bool,
+    pub(super) output: CommandOutput,
+    /// The number of the statement of the whole script in which it is.
+    pub(super) statement: usize,
+}
+
+/// The receiver of what a command prints.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) enum CommandOutput {
+    #[default]
+    Shown,
+    /// Another command of the statement.
+    Piped,
+    /// A word of the script.
+    Substituted,
+}
+
+impl SimpleCommand {
+    /// Whether it takes its input for names, which another command may use.
+    pub(super) fn takes_names(&self) -> bool {
+        let reads = self
+            .words
+            .first()
+            .is_some_and(|first| ["read", "mapfile", "readarray"].contains(&first.value.as_str()));
+        reads
+            || self
+                .words
+                .iter()
+                .any(|word| word.value.rsplit('/').next() == Some("xargs"))
+    }
 }
 
 #[derive(Debug)]
@@ -43,6 +72,7 @@ pub(super) struct ParsedScript {
     pub(super) fed: Vec<String>,
     /// Whether commands may run more than once, in a loop or a function.
     pub(super) repeats: bool,
+    statements: usize,
     /// The reason why the rest of the script is unknown.
     pub(super) unclear: Option<Unclear>,
 }
@@ -111,8 +141,9 @@ impl<'t> CommandParser<'t> for ScriptParser<'t, '_> {
 
     fn substituted(&mut self) -> Result<(), Unclear> {
         let outer = std::mem::take(&mut self.pending);
-        let start = self.cursor.at();
+        let (start, first) = (self.cursor.at(), self.script.commands.len());
         self.nested()?;
+        self.give(first, CommandOutput::Substituted);
         if !outer.is_empty() && self.cursor.since(start).contains('\n') {
             return Err(Unclear::Syntax);
         }
@@ -122,7 +153,9 @@ impl<'t> CommandParser<'t> for ScriptParser<'t, '_> {
 
     fn backquoted(&mut self, script: &str) -> Result<(), Unclear> {
         self.deeper()?;
+        let first = self.script.commands.len();
         self.within(script).list(ListEnd::Text)?;
+        self.give(first, CommandOutput::Substituted);
         self.shallower();
         Ok(())
     }
@@ -187,6 +220,38 @@ impl<'t> ScriptParser<'t, '_> {
         }
     }
 
+    /// Sets the receiver of the commands from `first` on, unless it is a word.
+    fn give(&mut self, first: usize, to: CommandOutput) {
+        let commands = self.script.commands[first..].iter_mut();
+        for command in commands.filter(|command| command.output != CommandOutput::Substituted) {
+            command.output = to;
+        }
+    }
+
+    /// Sets the receiver of the command before a pipe: all commands of the statement, if a compound one ends there.
+    fn piped(&mut self) {
+        let before = self.cursor.before().trim_end();
+        let commands = &self.script.commands;
+        let is_compound = ["}", ")", "done", "fi", "esac"].iter().any(|end| before.ends_with(end))
+            || commands.last().is_some_and(|last| last.words.is_empty());
+        let statement = self.script.statements;
+        let first = match is_compound {
+            true => commands.iter().position(|command| command.statement == statement),
+            false => commands.len().checked_sub(1),
+        };
+        self.give(first.unwrap_or(commands.len()), CommandOutput::Piped);
+    }
+
+    fn ended(&mut self, open: &[OpenConstruct]) {
+        self.script.statements += usize::from(open.is_empty() && self.depth == 0);
+    }
+
+    /// Adds a command.
+    fn add(&mut self, simple: SimpleCommand) {
+        let statement = self.script.statements;
+        self.script.commands.push(SimpleCommand { statement, ..simple });
+    }
+
     /// Parses up to and including a closing parenthesis.
     fn nested(&mut self) -> Result<(), Unclear> {
         self.deeper()?;
@@ -226,6 +291,7 @@ impl<'t> ScriptParser<'t, '_> {
             Some('\n') => {
                 self.cursor.bump();
                 self.here_documents()?;
+                self.ended(open);
                 Ok(ExpectedSyntax::Command)
             }
             Some(';') => match [";;&", ";;", ";&"].iter().any(|end| self.cursor.eat(end)) {
@@ -233,12 +299,17 @@ impl<'t> ScriptParser<'t, '_> {
                 true => Err(Unclear::Syntax),
                 false => {
                     self.cursor.bump();
+                    self.ended(open);
                     Ok(ExpectedSyntax::Command)
                 }
             },
             Some('|' | '&') if next == ExpectedSyntax::Command || !self.cursor.starts_with("&>") => {
                 if next == ExpectedSyntax::Command && self.cursor.starts_with("&>") {
                     return self.command();
+                }
+                match self.cursor.starts_with("|") && !self.cursor.starts_with("||") {
+                    true => self.piped(),
+                    false => self.ended(open),
                 }
                 _ = ["&&", "||", "|&", "|", "&"]
                     .iter()
@@ -256,7 +327,7 @@ impl<'t> ScriptParser<'t, '_> {
             {
                 let mut simple = SimpleCommand::default();
                 match self.redirect(&mut simple)? {
-                    true => self.script.commands.push(simple),
+                    true => self.add(simple),
                     false => return Err(Unclear::Syntax),
                 }
                 Ok(ExpectedSyntax::End)
@@ -463,7 +534,7 @@ impl<'t> ScriptParser<'t, '_> {
         // The parsed part of the command counts even if a syntax error follows.
         let is_function = matches!(outcome, Ok(ExpectedSyntax::Command));
         if !is_function {
-            self.script.commands.push(simple);
+            self.add(simple);
         }
         outcome?;
         if is_function {

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    options::find_wrapper,
-    programs::{find_program, is_option},
-    script::ParsedScript,
+    output::{Printed, printed},
+    script::{CommandOutput, ParsedScript, Redirect, SimpleCommand},
     words::{GLOB, HOLE, ShellWord},
 };
 
@@ -15,12 +14,6 @@ const MOST_VALUES: usize = 200;
 const MOST_PATHS: usize = 1000;
 /// Most directories that a script enters.
 const MOST_DIRECTORIES: usize = 16;
-/// Programs whose output has names that are not in the script, even if their input has none other.
-const TRANSFORMING: &[&str] = &[
-    "base64", "base32", "rev", "tr", "sed", "awk", "gawk", "printf", "xxd", "od", "cut", "python", "python3", "perl",
-    "ruby", "node", "php", "openssl", "gpg", "jq", "curl", "wget",
-];
-
 /// The origin of a variable's or word's value, from the best known to the least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum ValueSource {
@@ -39,27 +32,24 @@ pub(super) struct ScriptValues {
     /// The known words of the script.
     known: Vec<String>,
     variables: BTreeMap<String, ValueSource>,
-    /// Whether a program of the script makes names that are not in it.
-    transforms: bool,
-    /// Whether a program of the script may print names that begin with a dot.
-    lists_hidden: bool,
+    /// The places of the names that programs of the script print.
+    listed: Vec<String>,
+    /// Whether output that is taken for names may be anything, such as the content of a file.
+    is_any_name: bool,
     repeats: bool,
 }
 
-/// Whether a program prints names that begin with a dot, which no word of the script tells.
-fn lists_hidden(program: &str, words: &[ShellWord]) -> bool {
-    let has_option = |options: &str| words.iter().any(|word| is_option(options, &word.value));
-    let has_filter = || {
-        let mut words = words.iter().map(|word| word.value.as_str());
-        words.any(|word| ["name", "path", "regex"].iter().any(|filter| word.contains(filter)))
-    };
-    match program {
-        "ls" => has_option("-a -A -f --all --almost-all"),
-        "tree" => has_option("-a --all"),
-        "fd" | "fdfind" => has_option("-H -u --hidden --unrestricted"),
-        "find" => !has_filter(),
-        _ => false,
-    }
+/// Whether the input of the commands of a statement that take names is text of the script or printed by its programs.
+fn has_known_input(commands: &[&SimpleCommand]) -> bool {
+    let reads_file = |file: &Redirect| matches!(file, Redirect::Read(_));
+    let is_file = |word: &ShellWord| word.value.starts_with("-a") || word.value.starts_with("--arg");
+    let mut files = commands.iter().filter(|simple| {
+        simple.redirects.iter().any(reads_file) || simple.takes_names() && simple.words.iter().any(is_file)
+    });
+    let mut printers = commands
+        .iter()
+        .filter(|simple| simple.is_fed || simple.output != CommandOutput::Shown);
+    files.next().is_none() && printers.next().is_some()
 }
 
 impl ScriptValues {
@@ -75,16 +65,26 @@ impl ScriptValues {
         for name in &script.assigned {
             self.set(Some(name), listed.unwrap_or(ValueSource::Unknown));
         }
+        let mut takers: BTreeMap<usize, Vec<&SimpleCommand>> = BTreeMap::new();
         for simple in commands.clone() {
-            let mut names = simple.words.iter().map(|word| word.value.rsplit('/').next());
-            let program = names.clone().next().flatten().unwrap_or_default();
-            self.lists_hidden |= lists_hidden(program, &simple.words);
-            if program == "ls" {
-                self.known.push(GLOB.to_string());
+            takers.entry(simple.statement).or_default().push(simple);
+        }
+        takers.retain(|_, commands| commands.iter().any(|simple| simple.takes_names()));
+        self.is_any_name |= takers.values().any(|commands| !has_known_input(commands));
+        for simple in commands.clone() {
+            let is_taken = match simple.output {
+                CommandOutput::Shown => false,
+                CommandOutput::Piped => takers.contains_key(&simple.statement),
+                CommandOutput::Substituted => true,
+            };
+            let mut redirects = simple.redirects.iter();
+            self.is_any_name |= is_taken && redirects.any(|file| matches!(file, Redirect::Read(_)));
+            match printed(&simple.words) {
+                Printed::Words => {}
+                Printed::Names(names) => self.listed.extend(names),
+                Printed::Text => self.is_any_name |= is_taken,
             }
-            self.transforms |= names.any(|name| name.is_some_and(|name| TRANSFORMING.contains(&name)));
-            self.transforms |=
-                !program.is_empty() && find_program(program).is_none() && find_wrapper(program).is_none();
+            let program = simple.words.first().map_or("", |word| word.value.as_str());
             for name in simple.words.iter().skip(1).filter(|_| program == "read") {
                 self.set(Some(&name.value), ValueSource::Output);
             }
@@ -126,14 +126,17 @@ impl ScriptValues {
         let source = self.source(word);
         let is_known = match source {
             ValueSource::Word => true,
-            ValueSource::Output => !self.transforms,
+            ValueSource::Output => !self.is_any_name,
             ValueSource::Unknown => false,
         };
+        let listed: &[String] = match source {
+            ValueSource::Output => &self.listed,
+            ValueSource::Word | ValueSource::Unknown => &[],
+        };
         match path.split_once(HOLE) {
-            Some((before, behind)) if is_known && self.known.len() <= MOST_VALUES => {
-                let values = self.known.iter().map(|value| format!("{before}{value}{behind}"));
-                let is_listed = self.lists_hidden && source == ValueSource::Output;
-                values.chain(is_listed.then(|| path.clone())).collect()
+            Some((before, behind)) if is_known && self.known.len() + listed.len() <= MOST_VALUES => {
+                let values = self.known.iter().chain(listed);
+                values.map(|value| format!("{before}{value}{behind}")).collect()
             }
             Some(_) | None => vec![path],
         }

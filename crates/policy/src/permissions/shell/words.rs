@@ -14,6 +14,8 @@ use super::{
 pub(in crate::permissions) const HOLE: char = '\0';
 /// Stands for any text within a name of a path. No command can contain this character.
 pub(in crate::permissions) const GLOB: char = '\u{1}';
+/// As a name of a path: any directories and files below. With a [`GLOB`], those that no dot hides. No command can contain it.
+pub(in crate::permissions) const BELOW: char = '\u{2}';
 
 /// A word of a command.
 #[derive(Debug, Clone, Default)]
@@ -35,6 +37,10 @@ impl ShellWord {
 
     /// The word as a path: patterns of files stand for names, and the user's home and the directory are not computed.
     pub(super) fn path(&self) -> String {
+        // A process substitution is a pipe.
+        if self.value.len() == HOLE.len_utf8() && self.is_computed() && self.source.starts_with(['<', '>']) {
+            return "/dev/stdin".to_owned();
+        }
         let unquoted = self.source.trim_start_matches('"');
         let starts = [
             ("$HOME", "~"),
