@@ -84,3 +84,27 @@ fn what_cannot_be_changed_at_resume_is_refused() {
     }
     assert_eq!(plan(&sandbox, 0), ("kept".into(), 1.into()));
 }
+
+#[test]
+fn a_plan_that_asks_is_resumed_once_it_is_answered_or_if_it_is_named() {
+    let asks = "if printf '%s' \"$prompt\" | grep -q 'blue, please'; then echo blue > $plan.txt; tick; tick; over done; else over 'RALPH BLOCKED: which colour?'; fi";
+    let sandbox = sandbox(asks, &["api"]);
+    let first = batch(&sandbox, &["api.md"]).run(SOON);
+    assert_eq!(first.code(), Some(1), "{first:?}");
+    let command = first.stderr.split('`').find(|text| text.contains("ralph steer"));
+    let command = command
+        .expect("a hint")
+        .replace("ralph steer", &format!("{} steer", env!("CARGO_BIN_EXE_ralph")));
+    for (args, runs) in [("resume", false), ("resume api", true), ("resume", false)] {
+        let again = many(&sandbox, args).run(SOON);
+        assert_eq!(again.code(), Some(1), "{args}: {again:?}");
+        assert_eq!(again.stdout.contains("api: running again"), runs, "{args}: {again:?}");
+        assert!(again.stderr.contains("answers api"), "{args}: {again:?}");
+    }
+    let command = command.replace("YOUR ANSWER", "blue, please");
+    let answered = sandbox.program("sh").args(["-c", &command]).run(SOON);
+    assert_eq!(answered.code(), Some(0), "{command}: {answered:?}");
+    let last = many(&sandbox, "resume").run(SOON);
+    assert_eq!(last.code(), Some(0), "{last:?}");
+    assert_verified(&sandbox, "grep -q blue api.txt", &["api"]);
+}

@@ -12,11 +12,15 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use ralph_core::event::UserCommand;
+use ralph_core::{
+    event::{StopReason, UserCommand},
+    run::{RunView, is_message_left},
+};
 use ralph_plan::batch::{
     Batch, BatchEnd, BatchId, BatchInput, BatchPlan, BatchRecord, JobNews, MergeProof, PlanName, PlanPhase, Resumption,
     StoppedBy, TaskResult, WorkerTask, step,
 };
+use ralph_state::store::journal::read_view;
 use ralph_system::{
     os::now_ms,
     paths::PathsError,
@@ -108,8 +112,19 @@ pub fn resume(
     _ = supervisor.sweep(&ids);
     _ = site.unlock(&batch); // git reports anything that stays locked
     let usage = used(&site, &batch);
+    let last = |plan: &BatchPlan| {
+        let state = site.state_of(&plan.name).ok()?;
+        read_view(&state, &state.latest_run()?).ok()
+    };
+    let those = |waits: fn(&BatchPlan) -> bool, is_settled: fn(&RunView) -> bool| {
+        let plans = batch.plans.iter().filter(|plan| waits(plan));
+        let settled = plans.filter(|plan| last(plan).is_some_and(|view| is_settled(&view)));
+        settled.map(|plan| plan.name.clone()).collect()
+    };
+    let has_succeeded = |view: &RunView| view.stop_reason().is_some_and(StopReason::is_success);
     let changes = Resumption {
-        confirmed: MergeJudge::new(&site).confirmed(&batch),
+        confirmed: those(BatchPlan::is_unconfirmed, has_succeeded),
+        answered: those(BatchPlan::is_question, |view| is_message_left(&view.messages)),
         ..changes
     };
     BatchDriver::new(batch, journal, engine, site, supervisor, on_record).drive(BatchInput::Resume { changes, usage })

@@ -17,10 +17,10 @@ use ralph_core::{
 use ralph_gate::guard::FileGuard;
 use ralph_git::{below_root, changed_since_fork, overlay};
 use ralph_plan::batch::{
-    Batch, BatchPlan, ConfirmedChanges, FailedTests, GoalTests, MergeProof, MergedResults, PlanName, RequiredCounts,
-    Side, TaskResult, TestLoss, TestTrouble, judge,
+    Batch, BatchPlan, ConfirmedChanges, FailedTests, GoalTests, MergeProof, MergedResults, RequiredCounts, Side,
+    TaskResult, TestLoss, TestTrouble, judge,
 };
-use ralph_state::store::journal::{self, read_view};
+use ralph_state::store::journal;
 use ralph_system::paths::ProjectPaths;
 use ralph_text::with_causes;
 use ralph_words::{too_little_proof, untried_tests};
@@ -241,19 +241,6 @@ impl<'s> MergeJudge<'s> {
             },
             false => TaskResult::GoalsPassed { proof: None },
         }
-    }
-
-    /// Returns the plans that were left because test changes were not confirmed, and are confirmed by now.
-    pub(super) fn confirmed(&self, batch: &Batch) -> Vec<PlanName> {
-        let is_confirmed = |plan: &&BatchPlan| {
-            let last = || {
-                let state = self.site.state_of(&plan.name).ok()?;
-                read_view(&state, &state.latest_run()?).ok()
-            };
-            plan.is_unconfirmed() && last().is_some_and(|view| view.stop_reason().is_some_and(StopReason::is_success))
-        };
-        let plans = batch.plans.iter().filter(is_confirmed);
-        plans.map(|plan| plan.name.clone()).collect()
     }
 
     fn history(&self, plan: &BatchPlan) -> Result<TestHistory, TaskFailure> {

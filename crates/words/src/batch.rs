@@ -138,7 +138,7 @@ pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<EventLine> {
         }
         BatchEvent::ForgeSilent { plan, why: None } => (Tone::Note, format!("{plan}: the forge answers again")),
         BatchEvent::PlanKept { plan, why } => {
-            let hint = batch.plan(plan).and_then(confirm_hint);
+            let hint = batch.plan(plan).and_then(user_hint);
             let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
             (Tone::Bad, format!("{plan}: not merged: {}{hint}", kept_in_words(why)))
         }
@@ -613,12 +613,20 @@ pub fn log_command(batch: &Batch, id: &BatchId, plan: &PlanName) -> String {
     format!("git log {}..{}", batch.target, id.branch(plan))
 }
 
-/// The hint for a plan whose changed tests are not confirmed; `None` for other plans.
-pub fn confirm_hint(plan: &BatchPlan) -> Option<String> {
-    (plan.is_unconfirmed() && !plan.tree.is_empty()).then(|| {
+/// The hint for a plan that waits for its user; `None` for other plans.
+pub fn user_hint(plan: &BatchPlan) -> Option<String> {
+    let (tree, name) = (&plan.tree, &plan.name);
+    if tree.is_empty() {
+        return None;
+    }
+    if plan.is_unconfirmed() {
+        return Some(format!(
+            "`cd '{tree}' && ralph confirm` shows the tests that {name} changed and asks for your answer; if the batch is over then, `ralph many resume` merges it"
+        ));
+    }
+    plan.is_question().then(|| {
         format!(
-            "`cd '{}' && ralph confirm` shows the tests that {} changed and asks for your answer; if the batch is over then, `ralph many resume` merges it",
-            plan.tree, plan.name
+            "`cd '{tree}' && ralph steer \"YOUR ANSWER\"` answers {name}; then `ralph many resume` continues it, or `ralph many resume {name}` without an answer"
         )
     })
 }
@@ -648,7 +656,7 @@ pub fn batch_hints(batch: &Batch, id: &BatchId) -> Vec<String> {
             raise_option(limit.kind())
         ),
     };
-    // A pull request that people closed is not opened again.
+    // A pull request that people closed is not opened again, and a plan that waits for its user does not continue by itself.
     let is_over = |plan: &BatchPlan| {
         let is_closed = matches!(
             plan.phase,
@@ -656,11 +664,11 @@ pub fn batch_hints(batch: &Batch, id: &BatchId) -> Vec<String> {
                 why: KeptReason::Closed { .. }
             }
         );
-        is_closed || matches!(plan.phase, PlanPhase::Merged { .. })
+        is_closed || matches!(plan.phase, PlanPhase::Merged { .. }) || user_hint(plan).is_some()
     };
     let resume = (!batch.plans.iter().all(is_over)).then_some(resume);
-    let confirm = batch.plans.iter().filter_map(confirm_hint);
-    confirm.chain(kept).chain(resume).collect()
+    let waiting = batch.plans.iter().filter_map(user_hint);
+    waiting.chain(kept).chain(resume).collect()
 }
 
 /// The state of a plan without an active run; `stops` means that the plan is being ended.

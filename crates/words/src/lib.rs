@@ -48,10 +48,10 @@ pub use background::{
     command_in_words,
 };
 pub use batch::{
-    batch_hints, batch_line, batch_usage_in_words, budget_in_words, confirm_hint, conflict_in_words, held_in_words,
-    kept_in_words, log_command, merge_hint, merge_in_words, merged_plans_in_words, plan_commit_message,
-    plan_phase_in_words, plan_phase_word, plan_state_in_words, repair_in_words, repository_change_in_words,
-    repository_within, target_commit_message, target_lost, target_merge_message, trouble_in_words, trouble_task,
+    batch_hints, batch_line, batch_usage_in_words, budget_in_words, conflict_in_words, held_in_words, kept_in_words,
+    log_command, merge_hint, merge_in_words, merged_plans_in_words, plan_commit_message, plan_phase_in_words,
+    plan_phase_word, plan_state_in_words, repair_in_words, repository_change_in_words, repository_within,
+    target_commit_message, target_lost, target_merge_message, trouble_in_words, trouble_task, user_hint,
 };
 pub use channel::agent_with_channel;
 pub use claim::{

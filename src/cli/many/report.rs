@@ -17,8 +17,8 @@ use ralph_text::{
 };
 use ralph_ui::report::{CommitLine, FirstSubject, OutputStyle, RunReport, escaped};
 use ralph_words::{
-    batch_usage_in_words, confirm_hint, counted, kept_in_words, log_command, merge_hint, merge_review_in_words,
-    plan_state_in_words, proof_word, short_duration, tests_in_words, tree_in_words, trouble_in_words, usage_in_words,
+    batch_usage_in_words, counted, kept_in_words, log_command, merge_hint, merge_review_in_words, plan_state_in_words,
+    proof_word, short_duration, tests_in_words, tree_in_words, trouble_in_words, usage_in_words, user_hint,
 };
 use serde::Serialize;
 
@@ -75,9 +75,9 @@ struct PlanReport {
     merge_tests: GoalTests,
     /// The last review of the merge; `None` if it was not reviewed.
     merge_review: Option<ReviewResult>,
-    /// The hint that tells how to confirm changed tests. `None` if none wait for that.
+    /// The hint for a plan that waits for its user.
     #[serde(skip)]
-    confirm: Option<String>,
+    waits: Option<String>,
     /// The command that shows the changes of a plan that is not merged.
     shows: Option<String>,
     tasks_done: usize,
@@ -208,7 +208,7 @@ fn plan_report(
             .map(|merge| merge.tests.clone())
             .unwrap_or_default(),
         merge_review: plan.merge_review.clone(),
-        confirm: confirm_hint(plan),
+        waits: user_hint(plan),
         shows: (!is_merged && !commits.is_empty()).then(|| log_command(batch, &batch.id, &plan.name)),
         phase: plan.phase.clone(),
         tasks_done: last.map_or(0, |view| view.plan.done()),
@@ -319,7 +319,7 @@ impl PlanReport {
                 .iter()
                 .map(|commit| format!("{} {}", commit.id, commit.subject)),
         );
-        lines.extend(self.confirm.clone());
+        lines.extend(self.waits.clone());
         let needs = self.runs.last().into_iter().flat_map(|run| &run.needs_person);
         lines.extend(needs.map(|what| format!("needs you: {}", one_line(what))));
         lines

@@ -130,6 +130,18 @@ impl KeptReason {
     pub fn is_unconfirmed(&self) -> bool {
         matches!(self, KeptReason::NotDone { end } if end.proof() == Some(Proof::Unconfirmed))
     }
+
+    /// Whether the run ended with a question, which another run could only ask again.
+    pub fn is_question(&self) -> bool {
+        matches!(
+            self,
+            KeptReason::NotDone {
+                end: JobEnd::Over {
+                    reason: StopReason::Blocked { .. }
+                }
+            }
+        )
+    }
 }
 
 /// The initiator of a stop.

@@ -79,6 +79,9 @@ pub struct Resumption {
     /// The plans whose changed tests were confirmed since their runs ended.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub confirmed: Vec<PlanName>,
+    /// The plans whose questions were answered since their runs ended.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub answered: Vec<PlanName>,
 }
 
 /// Changes to a batch by its user while it exists.

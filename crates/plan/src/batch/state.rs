@@ -302,8 +302,10 @@ impl Batch {
             let PlanPhase::Kept { why } = &plan.phase else { continue };
             let is_named = changes.plans.contains(&plan.name);
             let is_confirmed = changes.confirmed.contains(&plan.name);
-            // Another run would treat the changed tests as the ones that count.
-            if why.is_unconfirmed() && !is_confirmed && !is_named {
+            // Another run would treat the changed tests as the ones that count, and ask the same again.
+            let waits_for_user =
+                why.is_unconfirmed() && !is_confirmed || why.is_question() && !changes.answered.contains(&plan.name);
+            if waits_for_user && !is_named {
                 continue;
             }
             let is_given_up = matches!(why, KeptReason::Cancelled | KeptReason::Closed { .. });
@@ -511,6 +513,11 @@ impl BatchPlan {
     /// Whether it is left because its changed tests are not confirmed.
     pub fn is_unconfirmed(&self) -> bool {
         matches!(&self.phase, PlanPhase::Kept { why } if why.is_unconfirmed())
+    }
+
+    /// Whether it is left because its agent asks something.
+    pub fn is_question(&self) -> bool {
+        matches!(&self.phase, PlanPhase::Kept { why } if why.is_question())
     }
 
     /// Lets it be merged with its changed tests.

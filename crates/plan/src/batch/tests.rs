@@ -27,6 +27,7 @@ const RESUME: BatchInput = BatchInput::Resume {
         jobs: None,
         plans: Vec::new(),
         confirmed: Vec::new(),
+        answered: Vec::new(),
     },
     usage: NOTHING,
 };

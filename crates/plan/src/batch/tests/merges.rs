@@ -41,6 +41,32 @@ fn a_plan_with_unconfirmed_tests_runs_again_if_it_is_named() {
 }
 
 #[test]
+fn a_plan_that_asks_is_left_until_it_is_answered_or_named() {
+    let reason = StopReason::Blocked {
+        question: "which colour?".into(),
+    };
+    let answered = Resumption {
+        answered: vec![name("api")],
+        ..Resumption::default()
+    };
+    let answered = BatchInput::Resume {
+        changes: answered,
+        usage: NOTHING,
+    };
+    for input in [answered, alone(&["api"])] {
+        let mut world = SimulatedBatch::start(&[("api", &[])], 1);
+        world.end_task("api", added("c0"));
+        let end = JobEnd::Over { reason: reason.clone() };
+        world.end_task("api", TaskResult::JobEnded { end, calls: 1 });
+        world.take(RESUME);
+        assert!(world.batch.plans[0].is_question());
+        assert_eq!(world.batch.end, Some(BatchEnd::Incomplete));
+        world.take(input);
+        assert_eq!(world.phase("api"), &PlanPhase::Running);
+    }
+}
+
+#[test]
 fn tests_of_a_merge_that_do_not_count_give_tasks_and_the_evidence_of_one_that_does_is_kept() {
     let mut world = SimulatedBatch::start(&[("api", &[])], 1);
     world.end_task("api", added("c0"));
