@@ -33,11 +33,15 @@ struct FullDisk {
 impl FullDisk {
     /// `None` if this user may not mount a small disk.
     fn at(place: impl FnOnce(&Sandbox) -> PathBuf) -> Option<Self> {
+        Self::filled_by(FILL, place)
+    }
+
+    fn filled_by(fill: &str, place: impl FnOnce(&Sandbox) -> PathBuf) -> Option<Self> {
         let sandbox = Sandbox::new();
         let place = place(&sandbox);
         let filler = place.join("filler");
         let agent = format!(
-            "filler={}; if [ \"$n\" = 1 ]; then {FILL}; fi; work; over done",
+            "filler={}; if [ \"$n\" = 1 ]; then {fill}; fi; work; over done",
             filler.display()
         );
         sandbox.install(&Script::jsonl(&agent));
@@ -66,7 +70,7 @@ impl FullDisk {
 }
 
 #[track_caller]
-fn assert_ended_and_resumed(finished: &Finished, place: &Path) {
+fn assert_ended_and_resumed(finished: &Finished, place: &Path, wrote: &str) {
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     let records = finished.records();
     let seqs = records.iter().map(|record| record.seq);
@@ -79,7 +83,7 @@ fn assert_ended_and_resumed(finished: &Finished, place: &Path) {
     assert!(problem.text.starts_with(&named), "{problem:?}");
     let limited = ", less than 3 MiB (`limits.diskFree`): ";
     assert!(problem.text.contains(limited), "{problem:?}");
-    assert!(problem.text.contains("cat wrote 61 MiB"), "{problem:?}");
+    assert!(problem.text.contains(wrote), "{problem:?}");
     assert_eq!(outcomes(&records)[1..], [&Outcome::Completed]);
     let mut causes = events(&records).filter_map(|event| match event {
         Event::Time(TimeEvent::WaitStarted {
@@ -109,7 +113,7 @@ fn an_agent_that_fills_the_disk_for_temporary_files_is_ended_and_the_run_waits_f
     assert!(status.stdout.contains("(`limits.diskFree`)"), "{status:?}");
     let place = disk.place.clone();
     let (sandbox, finished) = disk.freed();
-    assert_ended_and_resumed(&finished, &place);
+    assert_ended_and_resumed(&finished, &place, "cat wrote 61 MiB");
     let prompt = sandbox.prompt(2);
     let told = prompt
         .lines()
@@ -130,7 +134,21 @@ fn an_agent_that_fills_the_disk_of_the_state_directory_loses_no_record() {
     let (kept, _) = journal::read(&run.journal()).expect("a journal");
     assert_eq!(kept.last(), Some(&wait), "what was shown was written before");
     let place = disk.place.clone();
-    assert_ended_and_resumed(&disk.freed().1, &place);
+    assert_ended_and_resumed(&disk.freed().1, &place, "cat wrote 61 MiB");
+}
+
+#[test]
+fn an_agent_that_fills_a_disk_faster_than_it_is_looked_at_and_fails_is_told_of_the_disk() {
+    for place in [Sandbox::temporary, Sandbox::state] {
+        let fill = "cat /dev/zero > \"$filler\"; exit 1";
+        let Some(disk) = FullDisk::filled_by(fill, place) else {
+            return;
+        };
+        let place = disk.place.clone();
+        let finished = disk.freed().1;
+        assert_ended_and_resumed(&finished, &place, "sh wrote 6");
+        assert!(!finished.stderr.contains("ralph guard"), "{finished:?}");
+    }
 }
 
 #[test]

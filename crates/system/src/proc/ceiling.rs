@@ -2,7 +2,10 @@
 //! tree, the more often the nearer it is to a limit, so that a runaway ends before the kernel has to choose a victim on
 //! the whole machine, and before records cannot be written.
 
-use std::time::{Duration, Instant};
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use nix::unistd::Pid;
 use ralph_core::event::{Ceiling, ExceededCeiling, ProcessUse};
@@ -73,6 +76,22 @@ impl CeilingWatch {
             return None;
         }
         self.look_at_processes(root, now)
+    }
+
+    /// Returns a disk below its floor, and what `program` and its processes have written: a tree may fill a disk between two
+    /// looks and fail of that by itself. `guard` is their parent, to which the kernel adds what ended processes have written.
+    pub(super) fn look_at_end(&self, guard: Pid, program: &Path) -> Option<ExceededCeiling> {
+        let low = self.limits.disks.iter().find_map(DiskFloor::low)?;
+        let bytes = system::written_bytes(guard).filter(|bytes| *bytes >= NAMED_FROM);
+        let name = program.file_name().unwrap_or_default().to_string_lossy();
+        let largest = bytes.into_iter().map(|bytes| ProcessUse {
+            name: (&*name).into(),
+            bytes,
+        });
+        Some(ExceededCeiling {
+            ceiling: Ceiling::Disk { low },
+            largest: largest.collect(),
+        })
     }
 
     fn look_at_disks(&mut self, root: Pid, now: Instant) -> Option<ExceededCeiling> {

@@ -152,7 +152,7 @@ fn guarded(spec: &GuardSpec, files: &ChildFiles, mut watch: GuardEvents) -> (Gua
                 watch,
                 ralph_gone: false,
             }
-            .oversee()
+            .oversee(&spec.program)
         }
         Err(NotStarted { why, missing }) => (not_started(why, missing), false),
     }
@@ -224,7 +224,7 @@ fn reporting(spec: &GuardSpec) -> OnRefused {
 }
 
 impl ChildGuard {
-    fn oversee(mut self) -> (GuardReport, bool) {
+    fn oversee(mut self, program: &Path) -> (GuardReport, bool) {
         let mut survivors = Vec::new();
         let mut left_running = Vec::new();
         let (mut program_was_there, mut is_stopped) = (true, false);
@@ -262,11 +262,13 @@ impl ChildGuard {
         let exit = self.exit.unwrap_or(Exit::Signal {
             signal: Signal::SIGKILL as i32,
         });
+        let has_failed = !is_stopped && exit != Exit::Code { code: 0 };
+        let exceeded = self.exceeded.take();
         let report = GuardReport {
             verdict: ProgramEnd::Exited { exit },
             survivors,
             left_running,
-            exceeded: self.exceeded,
+            exceeded: exceeded.or_else(|| self.ceilings.look_at_end(self.here, program).filter(|_| has_failed)),
         };
         (report, self.ralph_gone)
     }

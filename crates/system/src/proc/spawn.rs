@@ -243,6 +243,7 @@ fn write_files(launch: &Launch, limits: &ChildLimits<'_>, files: &ChildFiles) ->
         }
         _ => None,
     };
+    files.reserve_report()?;
     let unpacked = launch.unpacks_to.is_some().then(|| files.unpacked());
     if let Some(directory) = &unpacked {
         fs::create_dir(directory)?;

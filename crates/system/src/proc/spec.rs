@@ -2,7 +2,8 @@
 
 use std::{
     ffi::OsString,
-    fs, io,
+    fs::{self, OpenOptions},
+    io::{self, Write},
     path::{Path, PathBuf},
 };
 
@@ -11,6 +12,9 @@ use ralph_core::json::ReadJson;
 use serde::{Deserialize, Serialize};
 
 use super::{Confinement, Ladder, LeftProcess, Mount, Stdin, TreeLimits};
+
+/// Space for a report.
+const REPORT_BYTES: usize = 16 << 10;
 
 /// The guard's orders. They hold no environment: that is inherited, and may hold keys that belong in no file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -105,11 +109,22 @@ impl ChildFiles {
         self.dir.join("report.json")
     }
 
+    fn unfinished_report(&self) -> PathBuf {
+        self.dir.join("report.tmp")
+    }
+
+    /// Takes the space for a report, which can then be written to a full disk.
+    pub(super) fn reserve_report(&self) -> io::Result<()> {
+        fs::write(self.unfinished_report(), [b' '; REPORT_BYTES])
+    }
+
     /// Writes the report atomically, so that ralph reads all of it or none.
     pub(super) fn write_report(&self, report: &GuardReport) -> io::Result<()> {
-        let unfinished = self.dir.join("report.tmp");
-        fs::write(&unfinished, serde_json::to_vec(report)?)?;
-        fs::rename(unfinished, self.report())
+        let text = serde_json::to_vec(report)?;
+        let mut file = OpenOptions::new().write(true).open(self.unfinished_report())?;
+        file.write_all(&text)?;
+        file.set_len(text.len() as u64)?;
+        fs::rename(self.unfinished_report(), self.report())
     }
 
     /// Reads the report; `None` if the guard was killed before it wrote one.
