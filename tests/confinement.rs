@@ -516,6 +516,30 @@ fn agents_of_root_read_no_keys_of_other_users() {
 }
 
 #[test]
+fn queues_of_the_users_programs_are_out_of_reach_where_doctor_does_not_say_that_they_are_shared() {
+    let sandbox = Sandbox::outside_of_tmp();
+    if !has_landlock(&sandbox) {
+        return;
+    }
+    let made = sandbox.program("ipcmk").args(["--queue"]).run(SOON);
+    let queue = made.stdout.trim().rsplit(' ').next().unwrap().to_owned();
+    let doctor = sandbox.ralph(["doctor"]).run(SOON);
+    let is_shared = doctor.stdout.contains("queues and semaphores are shared");
+    let inside = |script: &str| {
+        sandbox
+            .ralph(["--sandbox", "on", "sandbox", "run", "--", "sh", "-ec", script])
+            .run(SOON)
+    };
+    let own = inside("id=$(ipcmk --queue | sed 's/.* //'); ipcrm --queue-id $id");
+    assert_eq!(own.code(), Some(0), "{own:?}");
+    let removed = inside(&format!("ipcrm --queue-id {queue}"));
+    assert_eq!(removed.code() == Some(0), is_shared, "{doctor:?} {removed:?}");
+    let left = sandbox.program("ipcrm").args(["--queue-id", &queue]).run(SOON);
+    assert_eq!(left.code() == Some(0), !is_shared, "{left:?}");
+    assert!(!is_shared || !getuid().is_root(), "{doctor:?}");
+}
+
+#[test]
 fn a_program_that_an_agent_has_replaced_says_its_version_with_the_rights_of_the_agent() {
     let sandbox = Sandbox::outside_of_tmp();
     if !has_landlock(&sandbox) {

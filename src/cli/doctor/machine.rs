@@ -54,6 +54,7 @@ pub(super) fn findings(
         config.sandbox.mode,
         Supervisor::confinement_level(),
         Supervisor::mediates_connections(),
+        Supervisor::separates_queues(),
     ));
     if let Some(sealed) = app::sealed_goals_here(place, config, supervisor) {
         add(sealed_goals(sealed));
@@ -187,8 +188,8 @@ fn sealed_goals(found: Result<usize, Failure>) -> DoctorFinding {
 }
 
 /// How well agents and goals are confined.
-/// `mediates` says whether connections can be refused by address and path.
-fn sandbox(mode: SandboxMode, level: ConfinementLevel, mediates: bool) -> DoctorFinding {
+/// `mediates` says whether connections can be refused by address and path, `separates` whether trees have queues of their own.
+fn sandbox(mode: SandboxMode, level: ConfinementLevel, mediates: bool, separates: bool) -> DoctorFinding {
     const NAME: &str = "sandbox";
     const NEWER: &str = "Linux 6.12 or newer has Landlock 6; a container's seccomp profile, or another sandbox around \
                          ralph, may forbid it";
@@ -202,7 +203,8 @@ fn sandbox(mode: SandboxMode, level: ConfinementLevel, mediates: bool) -> Doctor
         ConfinementLevel::None => "anything that you may do yourself".to_owned(),
     };
     let system = match level {
-        ConfinementLevel::Landlock { abi } => format!("Landlock {abi}"),
+        ConfinementLevel::Landlock { abi } if separates => format!("Landlock {abi}"),
+        ConfinementLevel::Landlock { abi } => format!("Landlock {abi}; queues and semaphores are shared"),
         ConfinementLevel::None => "no Landlock".to_owned(),
     };
     match (mode, lacking.is_empty()) {
@@ -332,7 +334,7 @@ mod tests {
 
     #[test]
     fn a_sandbox_that_the_system_cannot_hold_is_said_to_be_weak_or_stops_runs() {
-        let of = |mode, level| sandbox(mode, level, true).state;
+        let of = |mode, level| sandbox(mode, level, true, true).state;
         let old = ConfinementLevel::Landlock { abi: 4 };
         let new = ConfinementLevel::Landlock { abi: 6 };
         assert_eq!(of(SandboxMode::On, new), FindingState::Good);
@@ -343,9 +345,9 @@ mod tests {
         assert_eq!(of(SandboxMode::Strict, new), FindingState::Good);
         assert_eq!(of(SandboxMode::Strict, old), FindingState::Fatal(Fatal::Configuration));
         assert_eq!(of(SandboxMode::Off, ConfinementLevel::None), FindingState::Good);
-        assert_eq!(sandbox(SandboxMode::Auto, new, false).state, FindingState::Weak);
+        assert_eq!(sandbox(SandboxMode::Auto, new, false, true).state, FindingState::Weak);
         assert_eq!(
-            sandbox(SandboxMode::Strict, new, false).state,
+            sandbox(SandboxMode::Strict, new, false, true).state,
             FindingState::Fatal(Fatal::Configuration)
         );
     }

@@ -27,7 +27,7 @@ use nix::{
     unistd::{Pid, getpid},
 };
 
-use super::{Confinement, ConfinementLevel, Network, OnRefused, mediation, privileges};
+use super::{Confinement, ConfinementLevel, Network, OnRefused, mediation, mounts::leave_queues, privileges};
 
 /// The newest Landlock version whose rights were tested. Older kernels have fewer of them.
 const KNOWN: ABI = ABI::V7;
@@ -71,6 +71,19 @@ pub(super) fn confined<T: Send>(confinement: &Confinement, work: impl FnOnce() -
 /// # Errors
 /// As [`confined`].
 pub(super) fn start_confined<T: Send>(
+    confinement: &Confinement,
+    ralph: Pid,
+    on_refused: OnRefused,
+    start: impl FnOnce() -> T + Send,
+) -> io::Result<T> {
+    // A thread's namespace is that of all that it starts: the mediator looks up memory by the same numbers as the program.
+    in_thread(|| {
+        leave_queues(); // where it may not, those of the user's programs stay in reach
+        start_mediated(confinement, ralph, on_refused, start)
+    })?
+}
+
+fn start_mediated<T: Send>(
     confinement: &Confinement,
     ralph: Pid,
     on_refused: OnRefused,

@@ -28,7 +28,7 @@ use rustix::{
 };
 
 pub(super) use super::confine::{confined, level as confinement_level, mediates, start_confined, try_out};
-pub(super) use super::mounts::mount;
+pub(super) use super::mounts::{leave_queues, mount};
 use super::{
     StopSpeed,
     process::Process,

@@ -1,4 +1,4 @@
-//! Directories that a child tree finds at other paths: mounted in a namespace of the tree's own.
+//! Directories that a child tree finds at other paths, mounted in a namespace of the tree's own; and its own queues.
 //!
 //! A guard does it before it starts its program and while it has one thread, so its whole tree is in the namespace, and
 //! nothing of it remains when the tree has ended. Root only needs a namespace of mounts. Everybody else needs one of users
@@ -93,6 +93,13 @@ fn overlay(Mount { directory, at, .. }: &Mount, writes: &Path) -> io::Result<()>
         mount_with(&options)?;
     }
     Ok(())
+}
+
+/// Gives this process and what it starts message queues, semaphores and numbered memory of their own, if it may: as root, and
+/// where a namespace of users has been entered for mounts. A namespace of users for this alone would take the owners of
+/// all files from the tree, and ssh refuses to work without them.
+pub(super) fn leave_queues() -> bool {
+    unshare(CloneFlags::CLONE_NEWIPC).is_ok()
 }
 
 fn enter_namespace() -> io::Result<()> {

@@ -9,6 +9,7 @@ use std::{
         Arc,
         atomic::{AtomicU32, Ordering},
     },
+    thread,
     time::Duration,
 };
 
@@ -310,6 +311,11 @@ impl Supervisor {
     /// Whether this system lets ralph decide about each connection of a confined program, by its address or path.
     pub fn mediates_connections() -> bool {
         system::mediates()
+    }
+
+    /// Whether agents get message queues and semaphores of their own. Tried on a thread, which alone has them then.
+    pub fn separates_queues() -> bool {
+        thread::spawn(system::leave_queues).join().unwrap_or(false)
     }
 
     /// Checks that this system can hold a program to all of `confinement`.
