@@ -343,3 +343,45 @@ fn a_run_after_one_that_lost_tasks_or_goals_says_so() {
     let third = sandbox.looping([] as [&str; 0]).run(SOON);
     assert!(!notices(&third.records()).join("\n").contains("vanished"), "{third:?}");
 }
+
+#[test]
+fn open_tasks_that_an_agent_removes_are_owed_named_and_can_be_brought_back() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(3);
+    sandbox.install(&Script::jsonl(
+        "[ $n = 1 ] && { work; sed -i '/- \\[ \\]/d' PLAN.md; }; over ok",
+    ));
+    let finished = sandbox.looping_as("text", ["--goal", "ok=true"]).run(SOON);
+    assert_eq!(finished.code(), Some(8), "{finished:?}");
+    for wanted in [
+        "removed from the plan: Task 2 · Task 3",
+        "iteration 2: Task 2",
+        "does not put them back: Task 2; Task 3",
+        "`ralph restore 1 --before`",
+    ] {
+        assert!(
+            finished.stdout.contains(wanted),
+            "`{wanted}` is not in:\n{}",
+            finished.stdout
+        );
+    }
+    let prompt = sandbox.prompt(2);
+    assert!(prompt.contains("Put their lines back where they were"), "{prompt}");
+    assert!(
+        prompt.contains("put them back, with the same text: Task 2; Task 3"),
+        "{prompt}"
+    );
+}
+
+#[test]
+fn an_agent_that_puts_removed_tasks_back_goes_on_with_them() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(3);
+    let agent =
+        "case $n in 1) sed -i.old '/- \\[ \\]/d' PLAN.md;; 2) mv PLAN.md.old PLAN.md; work;; *) work;; esac; over ok";
+    sandbox.install(&Script::jsonl(agent));
+    let finished = sandbox.looping(["--goal", "ok=true"]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    let plan = sandbox.read("PLAN.md").expect("the plan");
+    assert_eq!(plan.matches("[x]").count(), 3, "{plan}");
+}

@@ -140,10 +140,12 @@ fn claimed(state: &LoopState, outcome: &Outcome) -> bool {
     boxes || is_explicit(state)
 }
 
-/// Whether every task is done, but for those that the user has set aside, and optional ones that are set aside.
+/// Whether every task is done, but for those that the user has set aside, and optional ones that are set aside. A task that
+/// an agent removed while it was open is not done.
 pub(super) fn is_worked_off(state: &LoopState) -> bool {
     let plan = &state.view.plan;
-    state.view.is_plan_complete() && (plan.open() == 0 || plan.current_except(&state.view.set_aside()).is_none())
+    let is_complete = state.view.is_plan_complete() && state.view.missing.is_empty();
+    is_complete && (plan.open() == 0 || plan.current_except(&state.view.set_aside()).is_none())
 }
 
 /// Whether the agent itself said that it is done.

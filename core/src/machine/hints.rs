@@ -41,6 +41,14 @@ pub(super) fn hints(state: &LoopState, reason: &StopReason) -> Vec<Hint> {
     if state.unreadable_since().is_some() && !hints.contains(&Hint::FixPlan) {
         hints.extend(to_read(state));
     }
+    let removed_in = state
+        .internal
+        .tasks_removed_in
+        .filter(|_| !state.view.missing.is_empty());
+    hints.extend(removed_in.map(|iteration| Hint::Restore {
+        iteration,
+        moment: RestoreMoment::Before,
+    }));
     let is_done = matches!(reason, StopReason::Done { .. });
     hints.extend(state.view.permissions.about_scope().map(|_| Hint::ConfirmScope));
     let place = state.view.head.clone();

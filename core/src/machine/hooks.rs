@@ -99,7 +99,7 @@ fn start(decision: &mut StepDecision, hook: Hook, task: Option<Text>, question: 
     };
     let latest = view.iterations.latest().and_then(|latest| latest.task.as_ref());
     let task = match hook {
-        Hook::BeforeIteration => decision.state.task_next().map(|task| task.text.as_str().into()),
+        Hook::BeforeIteration => decision.state.text_next().map(|task| task.as_str().into()),
         Hook::AfterIteration => latest.map(Text::from),
         Hook::OnTaskDone | Hook::OnBlocked => task,
         Hook::OnEnd => None,

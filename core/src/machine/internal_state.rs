@@ -79,6 +79,8 @@ pub struct InternalState {
     pub feedback: Vec<Feedback>,
     /// The first and the last of the iterations in a row after which the plan could not be read.
     pub unreadable: Option<(u32, u32)>,
+    /// The first of the iterations that removed the tasks which are missing from the plan.
+    pub tasks_removed_in: Option<u32>,
     /// Results of the goals that were run after edits.
     pub after_edits: AfterEdits,
     /// Ended background tasks that the next prompt has to mention.
@@ -231,6 +233,13 @@ impl InternalState {
                 };
             }
             Event::Agent(AgentEvent::Called { call, .. }) => self.take_call(call),
+            Event::Plan(PlanEvent::Edited {
+                iteration, vanished, ..
+            }) => {
+                if view.missing.is_empty() && !vanished.is_empty() {
+                    self.tasks_removed_in = Some(*iteration);
+                }
+            }
             Event::Plan(PlanEvent::NotRead { why }) => {
                 self.feedback.push(Feedback::PlanUnreadable { why: why.to_string() });
                 let now = view.iterations.number;
@@ -272,12 +281,7 @@ impl InternalState {
                 | RunEvent::StopWithdrawn
                 | RunEvent::Stopped { .. },
             )
-            | Event::Plan(
-                PlanEvent::Read { .. }
-                | PlanEvent::LinesUnread { .. }
-                | PlanEvent::Changed { .. }
-                | PlanEvent::Edited { .. },
-            )
+            | Event::Plan(PlanEvent::Read { .. } | PlanEvent::LinesUnread { .. } | PlanEvent::Changed { .. })
             | Event::Task(TaskEvent::SetAside { .. } | TaskEvent::ScopeConfirmed { .. })
             | Event::Iteration(IterationEvent::PreparationStarted { .. } | IterationEvent::CancelRequested { .. })
             | Event::Agent(AgentEvent::FoundIdle { .. } | AgentEvent::FoundActive)

@@ -489,3 +489,31 @@ fn a_stop_at_once_ends_the_run_with_its_session_and_a_graceful_one_keeps_the_res
     script.settle();
     assert_eq!(script.stop_reason(), Some(&StopReason::Requested));
 }
+
+#[test]
+fn tasks_that_an_agent_removed_are_given_once_to_be_put_back_and_then_block_the_run() {
+    let mut script = ScriptedRun::running(Settings::default(), &["one"]);
+    script.complete();
+    script.plan.tasks.clear();
+    let settlement = Settlement {
+        vanished: vec!["one".to_owned()],
+        ..script.settlement()
+    };
+    let events = script.settle_as(settlement);
+    assert_eq!(claims(&events), []);
+    assert!(!script.state.view.is_over());
+    script.prepare();
+    let given = script
+        .state
+        .view
+        .iterations
+        .latest()
+        .and_then(|latest| latest.task.clone());
+    assert_eq!(given.as_deref(), Some("one"));
+    script.complete();
+    script.settle();
+    let Some(StopReason::Blocked { question }) = script.state.view.stop_reason() else {
+        panic!("{:?}", script.state.view.phase);
+    };
+    assert!(question.ends_with("does not put them back: one"), "{question}");
+}

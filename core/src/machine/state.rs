@@ -119,6 +119,12 @@ impl LoopState {
         sent_back.or_else(|| plan.current_except(&self.view.set_aside()))
     }
 
+    /// The text of the next task. Tasks that agents removed while they were open are still owed, after those in the plan.
+    pub(super) fn text_next(&self) -> Option<&String> {
+        let removed = self.view.missing.iter().find(|task| !self.view.is_set_aside(task));
+        self.task_next().map(|task| &task.text).or(removed)
+    }
+
     /// The text of the task that a reviewer sent back, unless it is set aside.
     pub fn sent_back_to(&self) -> Option<&String> {
         let task = self.internal.reviews.open_findings()?.task.as_ref()?;

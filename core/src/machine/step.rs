@@ -354,7 +354,7 @@ fn prepared(decision: &mut StepDecision, now_ms: u64, iteration: u32, result: &R
         cannot_wait && steering.is_due() && !found.delivered.contains(&steering.id)
     };
     let worker = policy::worker_now(&decision.state, now_ms);
-    let task = decision.state.task_next().map(|task| task.text.clone());
+    let task = decision.state.text_next().cloned();
     // The session has not started yet, so the prompt is written again if an urgent message is missing from it, if the
     // plan, which has only been read now, asks for another agent, or if another task is next.
     if decision.state.view.messages.iter().any(is_late)

@@ -52,6 +52,7 @@ impl PromptContext<'_> {
             iteration: job.iteration,
             done: plan.done(),
             total: plan.tasks.len() + job.missing,
+            has_lost_tasks: job.missing > 0,
             promise: &job.promise,
             standing: &standing,
             once: &once,

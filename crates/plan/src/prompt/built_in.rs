@@ -31,6 +31,7 @@ pub(super) fn as_template(kind: PlanKind, story_state: Option<&StoryState>, brie
         iteration: 1,
         done: 0,
         total: 1,
+        has_lost_tasks: false,
         promise: "",
         standing: &[],
         once: &[],
@@ -65,6 +66,10 @@ fn write_work(draft: &mut Draft, input: &PromptInput<'_>, brief: &Brief, progres
             "the plan describes the work without a task list.\n\n1. Read the plan, then look at the tree as it is: keep what is sound of earlier \
              sessions.\n2. Carry out the next part that is missing, all of it: no stubs, no placeholders. Cover it with \
              tests, and run the project's checks until they pass.\n3. In a git repository, commit what you changed.\n",
+        ),
+        None if input.has_lost_tasks => draft.push_own(
+            "tasks that were open were removed from the plan. Put their lines back where they were, with the same text, then carry out \
+             the first of them.\n",
         ),
         None if asks_for_more(input) => draft.push_own(
             "no task is open, but the user has sent the message below. Do what it says, all of it, and run the project's \

@@ -31,6 +31,8 @@ pub struct PromptInput<'a> {
     pub done: usize,
     /// Total number of tasks; 0 for a plan that only describes the work.
     pub total: usize,
+    /// Whether open tasks were removed from the plan. They are among the notices.
+    pub has_lost_tasks: bool,
     /// The token of the promise line.
     pub promise: &'a str,
     /// The user's messages for every iteration.

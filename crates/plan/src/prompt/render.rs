@@ -159,6 +159,7 @@ mod tests {
             iteration: 7,
             done: 3,
             total: 10,
+            has_lost_tasks: false,
             promise: TOKEN,
             standing: &[],
             once: &[],
