@@ -126,7 +126,7 @@ fn logged_run(
     signals::survive_file_size_limit();
     // A screen, the page and an editor show the run that they start.
     let is_watched = presentation.screen.is_some() || starter.is_some();
-    let prepared = prepare(place, loaded, is_watched, supervisor)?;
+    let mut prepared = prepare(place, loaded, is_watched, supervisor)?;
     supervisor.become_subreaper();
     #[cfg(feature = "page")]
     let (url, serve) = listen::serving(&place.paths, &loaded.config).map(|(url, serve)| (url, Some(serve)))?;
@@ -162,6 +162,13 @@ fn logged_run(
     })?;
     open.notice_first(notices);
     open.tree = take_report(&open.paths);
+    if place
+        .paths
+        .project()
+        .starts_with(place.paths.states().root().join("worktrees"))
+    {
+        open.keep_scopes(&mut prepared.settings);
+    }
     let hub = Hub::new(&open.files.journal(), open.next_seq);
     let terminals = prepared.terminals;
     let front_end = FrontEnd::new(

@@ -108,3 +108,38 @@ fn a_plan_that_asks_is_resumed_once_it_is_answered_or_if_it_is_named() {
     assert_eq!(last.code(), Some(0), "{last:?}");
     assert_verified(&sandbox, "grep -q blue api.txt", &["api"]);
 }
+
+#[test]
+fn the_scope_of_a_task_holds_in_a_resumed_batch_whatever_its_agent_has_done_to_the_plan() {
+    let agent = "sed -i 's/only=[^}]*/only=**/' \"$RALPH_PLAN\"
+if [ -e \"$HOME/back\" ]; then git checkout --quiet main -- shared.txt; else echo x >> shared.txt; fi
+echo $n > $plan.txt; tick; tick; commit Work; over done";
+    let sandbox = sandbox(agent, &["api"]);
+    sandbox.write("api.md", "# Api {only=api.txt}\n\n- [ ] One\n- [ ] Two\n");
+    sandbox.git(["commit", "--quiet", "--all", "--message", "Scope"]);
+    let first = batch(&sandbox, &["api.md", "-n", "1"]).run(SOON);
+    assert_eq!(first.code(), Some(1), "{first:?}");
+    let again = many(&sandbox, "resume -n 1").run(SOON);
+    assert_eq!(again.code(), Some(1), "{again:?}");
+    assert_eq!(plan(&sandbox, 0), ("kept".into(), 0.into()));
+    sandbox.release("back");
+    let last = many(&sandbox, "resume -n 1").run(SOON);
+    assert_eq!(last.code(), Some(0), "{last:?}");
+    assert_verified(&sandbox, "test \"$(cat shared.txt)\" = base", &["api"]);
+}
+
+#[test]
+fn a_task_to_resolve_a_merge_has_no_scope() {
+    let agent = r#"
+if grep -q -- '- \[ \] Merge' "$RALPH_PLAN"; then sed -i '/^<<<<<<< /d; /^=======$/d; /^>>>>>>> /d' shared.txt; echo x > merged-$plan.txt
+else echo "$plan" >> shared.txt; fi
+tick; over done"#;
+    let sandbox = sandbox(agent, &["api", "ui"]);
+    for plan in ["api", "ui"] {
+        sandbox.write(&format!("{plan}.md"), "# Plan {only=shared.txt}\n\n- [ ] One\n");
+    }
+    sandbox.git(["commit", "--quiet", "--all", "--message", "Scopes"]);
+    let finished = batch(&sandbox, &["api.md", "ui.md", "--jobs", "2", "-n", "3"]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    assert_verified(&sandbox, "true", &["api", "ui"]);
+}

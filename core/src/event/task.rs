@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{AnswerPlace, LimitKind, List, Text, Usage};
+use super::{AnswerPlace, Checkpoint, LimitKind, List, Text, Usage};
 use crate::json::ReadJson;
 
 /// Tasks that are set aside, and their changes outside of their scopes.
@@ -42,6 +42,9 @@ pub enum TaskEvent {
         more: u64,
         /// Whether the task is ticked. Its tick counts once no such file is left, or the user has accepted them.
         ticked: bool,
+        /// The tree before the work on the task, if an earlier run of the batch has begun it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        since: Option<Checkpoint>,
     },
     /// The user has accepted changes outside of scopes.
     ScopeConfirmed {

@@ -119,6 +119,7 @@ use crate::event::{
     Notice, PermissionRequest, PlacedComment, PlanSnapshot, Question, RequestedBy, Requester, ReviewAnswer, Ruling,
     Settings, Spent, SteeringId, TestsChange, Trial, TriedMutant, UnreadLines, UserCommand, WindowSample,
 };
+use crate::run::TaskChanges;
 
 /// An input of the machine. The time of its arrival is passed separately.
 #[derive(Debug, Clone, PartialEq)]
@@ -276,6 +277,8 @@ pub struct Start {
     pub earlier_spending: Vec<Spent>,
     /// The current day in the user's time zone; `None` if no limit needs it.
     pub day: Option<Day>,
+    /// Changes of an earlier run outside of the scopes of tasks, whose ticks do not count yet.
+    pub out_of_scope: Vec<TaskChanges>,
 }
 
 /// The agent's statement about its own work at the end of a turn.

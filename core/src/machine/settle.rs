@@ -200,6 +200,7 @@ fn scopes_checked(decision: &mut StepDecision, iteration: u32, found: &[ScopeFin
             outside: outside.into(),
             more: finding.more,
             ticked: finding.ticked,
+            since: None,
         }));
     }
     if let Some(ask) = scope_question(&decision.state.view, iteration, &decision.state.internal.scopes) {

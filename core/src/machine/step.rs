@@ -6,7 +6,8 @@
 use crate::{
     event::{
         Breakdown, CancelReason, Day, Event, IterationEvent, LimitKind, Outcome, OwnWork, PausedBy, PlanChange,
-        PlanEvent, Proof, Role, RunEvent, SteeringKind, StopReason, TimeEvent, Wait, WaitCause, WaitEnd, Worker,
+        PlanEvent, Proof, Role, RunEvent, SteeringKind, StopReason, TaskEvent, TimeEvent, Wait, WaitCause, WaitEnd,
+        Worker,
     },
     limits::run_limit_reached,
     notices,
@@ -227,6 +228,16 @@ fn begin(decision: &mut StepDecision, now_ms: u64, start: &Start) {
         earlier_spending: start.earlier_spending.clone(),
     }));
     record_day(decision, start.day);
+    for changes in &start.out_of_scope {
+        decision.push(Event::Task(TaskEvent::ScopeChecked {
+            iteration: 0,
+            task: changes.task.clone(),
+            outside: changes.outside.clone().into(),
+            more: changes.more,
+            ticked: false,
+            since: changes.since.clone(),
+        }));
+    }
     if start.pause_file {
         decision.notice(notices::starts_paused());
         decision.push(Event::Time(TimeEvent::Paused { by: PausedBy::File }));

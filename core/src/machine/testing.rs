@@ -15,6 +15,7 @@ pub(super) fn start(settings: Settings) -> Start {
         number: 1,
         earlier_starts_ms: Vec::new(),
         earlier_spending: Vec::new(),
+        out_of_scope: Vec::new(),
         day: None,
     }
 }

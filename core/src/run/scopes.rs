@@ -103,9 +103,10 @@ impl Scopes {
                 outside,
                 more,
                 ticked,
+                since,
             }) => {
                 let latest = view.iterations.latest().and_then(|latest| latest.before.as_ref());
-                let changes = self.entry(task.clone(), latest);
+                let changes = self.entry(task.clone(), since.as_ref().or(latest));
                 changes.outside = outside.to_vec();
                 changes.more = *more;
                 changes.refused = (*ticked && changes.holds_tick()).then_some(*iteration);

@@ -8,10 +8,10 @@ use std::{
 use ralph_core::{
     event::{
         AskEvent, BreakerCause, BreakerState, Event, List, Notice, PlanSnapshot, PreparedTree, Record, RequestedBy,
-        RunEvent, RunId, Settings, Spent, SteeringId, StopReason, StopRequest, UserCommand,
+        RunEvent, RunId, ScopedTask, Settings, Spent, SteeringId, StopReason, StopRequest, UserCommand,
     },
     machine::LoopState,
-    run::{Breaker, RunView, is_message_left},
+    run::{Breaker, RunView, TaskChanges, is_message_left},
 };
 use ralph_gate::guard::GuardError;
 use ralph_git::{GitError, Repository};
@@ -90,6 +90,7 @@ pub struct OpenRun {
     pub(super) earlier: EarlierUsage,
     /// The final state of the run before, if it has ended.
     ended: Option<LoopState>,
+    pub(super) out_of_scope: Vec<TaskChanges>,
     _helpers: LockedFile,
     _lock: Lock,
 }
@@ -188,6 +189,7 @@ impl OpenRun {
             notices,
             tree: None,
             earlier,
+            out_of_scope: Vec::new(),
             ended,
             _helpers: helpers,
             _lock: lock,
@@ -284,6 +286,21 @@ impl OpenRun {
             Notice::warning("goal-dropped", text)
         });
         tasks.chain(gone).collect()
+    }
+
+    /// Keeps the scopes of the run before, and its changes outside of them: in a batch, nobody has looked at the plan since, which
+    /// its agent may have changed.
+    pub fn keep_scopes(&mut self, settings: &mut Settings) {
+        let plan = (&*settings.plan, settings.section.as_deref());
+        let Some(ended) = self.ended.as_ref().filter(|ended| is_for(&ended.view.settings, plan)) else {
+            return;
+        };
+        let known = &ended.view.settings.scopes;
+        let is_new = |scoped: &ScopedTask| known.iter().all(|known| known.task != scoped.task);
+        settings.scopes.retain(is_new);
+        settings.scopes.extend(known.iter().cloned());
+        let held = ended.internal.scopes.iter().filter(|changes| changes.holds_tick());
+        self.out_of_scope = held.cloned().collect();
     }
 
     /// Hands over the journal and the state it folds to.

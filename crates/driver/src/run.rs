@@ -141,6 +141,7 @@ impl Driver {
                 earlier_starts_ms: std::mem::take(&mut open.earlier.starts_ms),
                 earlier_spending: std::mem::take(&mut open.earlier.spending),
                 day,
+                out_of_scope: std::mem::take(&mut open.out_of_scope),
             }))
         };
         let (repository, supervisor) = (config.repository.map(Arc::new), config.supervisor.clone());

@@ -500,8 +500,12 @@ impl Site {
                 )
             })
             .collect();
-        let text = trouble_task(trouble, &details, &batch.target, plan.refusals);
         let kind = PlanKind::from_path(&path);
+        let mut text = trouble_task(trouble, &details, &batch.target, plan.refusals);
+        // A heading may have a scope, and conflicts may be anywhere.
+        if kind == PlanKind::Markdown && before.windows(5).any(|word| word == b"only=") {
+            text += " {only=**}";
+        }
         let merged = files::read_bytes(&path, PLAN_CAP_BYTES).map_err(|error| failure(&error))?;
         // A plan with conflict markers cannot be read; the agent's version can.
         let bytes = match marked(&tree, &[path.to_string_lossy().into_owned()]).is_empty() {
