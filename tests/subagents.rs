@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::{
     agents_loop::{assert_done, outcomes, plan_one_task, ralph, stopped, work_on},
-    harness::{SOON, agent::Agent, running::Finished},
+    harness::{SOON, agent::Agent, notices, running::Finished},
     stand_in::{Scenario, StandIn, Step, answer, decide, log::ModelRequest, say},
 };
 
@@ -170,6 +170,31 @@ fn a_fan_out_of_codex_ends_inside_its_limit_live() {
 #[test]
 fn a_fan_out_of_opencode_ends_inside_its_limit() {
     ends_inside_the_limit(Agent::OpencodeServer, "auto", 1_050);
+}
+
+#[test]
+fn a_limit_on_tokens_counts_subagents_or_says_that_it_does_not() {
+    for (agent, channel, tokens_of_request, counts) in [
+        (Agent::Claude, "auto", 1_170, true),
+        (Agent::Codex, "auto", 1_050, true),
+        (Agent::Codex, "one-way", 1_050, false),
+        (Agent::Opencode, "auto", 1_050, false),
+    ] {
+        let Some((model, finished)) = run(agent, channel, &["--max-tokens", "10000000"]) else {
+            return;
+        };
+        let said = notices(&finished.records())
+            .iter()
+            .any(|text| text.contains("tokens of its subagents"));
+        let requests = model.main_requests().len() as u64;
+        let is_whole = stopped(&finished).2.usage.tokens() == Some(requests * tokens_of_request);
+        assert_eq!(
+            (is_whole, said),
+            (counts, !counts),
+            "{agent:?} {channel}: {}",
+            finished.stdout
+        );
+    }
 }
 
 #[test]

@@ -331,6 +331,23 @@ impl<'a> AgentChooser<'a> {
         Some(Notice::warning("servers-left-out", text))
     }
 
+    /// Returns the notice that a limit does not count what subagents use on this channel, if that is so.
+    fn subagents_uncounted(&self, manifest: &Manifest, is_live: bool) -> Option<Notice> {
+        let limits = &self.config.limits;
+        let is_bound = LimitUnit::Tokens.is_limited(limits) || LimitUnit::Dollars.is_limited(limits);
+        let counts = match (&manifest.live, manifest.dialect) {
+            (Some(live), _) if is_live => live.protocol.reports_subagents(),
+            (_, dialect) => dialect.is_none_or(|dialect| dialect.has(DialectTrait::CountsSubagents)),
+        };
+        (is_bound && !counts && !manifest.subagents.tools.is_empty()).then(|| {
+            let id = &manifest.id;
+            let text = format!(
+                "{id} does not report the tokens of its subagents here, so limits on tokens or cost do not count them"
+            );
+            Notice::warning("subagents-uncounted", text)
+        })
+    }
+
     /// Whether there are permission rules, and this channel can ask about tool calls.
     fn needs_answers(&self, live: &LiveLaunch) -> bool {
         !live.capabilities.asks.is_empty() && !self.config.permissions.policy().allows_all()
@@ -358,6 +375,7 @@ impl<'a> AgentChooser<'a> {
         let live = self.live(&manifest, notices)?;
         let has_live = manifest.live.is_some();
         notices.extend(self.servers_left_out(&manifest, live));
+        notices.extend(self.subagents_uncounted(&manifest, live));
         if manifest.live.is_some() && manifest.transport == Transport::Pty {
             let channel = if live { ChannelKind::Live } else { ChannelKind::OneWay };
             channels.insert(manifest.id.clone(), channel);

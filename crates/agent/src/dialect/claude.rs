@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::{
     DialectRow,
-    DialectTrait::{StreamsText, Structured, Subagents, UsageInTurn},
+    DialectTrait::{CountsSubagents, StreamsText, Structured, Subagents, UsageInTurn},
     Finish, JsonDialect, JsonTurn, TEXT_CAP_BYTES,
     calls::{OpenCalls, path_in, short_input, tool_input},
     classify::{classify, from_name, from_status, one_line, repeated, with_time},
@@ -28,7 +28,7 @@ use crate::usage::EarlierTurns;
 
 pub(super) const ROW: DialectRow = DialectRow {
     name: "claude-stream-json",
-    traits: &[Structured, StreamsText, UsageInTurn, Subagents],
+    traits: &[Structured, StreamsText, UsageInTurn, Subagents, CountsSubagents],
     parser: || Box::<JsonDialect<ClaudeTurn>>::default(),
 };
 

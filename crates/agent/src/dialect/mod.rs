@@ -70,6 +70,8 @@ pub enum DialectTrait {
     SumsUsage,
     /// Subagents are reported, and not only the tools that start them.
     Subagents,
+    /// The tokens of subagents are a part of the usage.
+    CountsSubagents,
 }
 
 /// A dialect, and what a program that speaks it does unless its manifest says otherwise.

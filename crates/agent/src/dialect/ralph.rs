@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{
     DialectRow,
-    DialectTrait::{StreamsText, Structured, Subagents, UsageInTurn},
+    DialectTrait::{CountsSubagents, StreamsText, Structured, Subagents, UsageInTurn},
     Finish, JsonDialect, JsonTurn, OUTPUT_CAP_BYTES, TEXT_CAP_BYTES, ZonedClock,
     classify::with_time,
     head,
@@ -16,7 +16,7 @@ use super::{
 
 pub(super) const ROW: DialectRow = DialectRow {
     name: "ralph-jsonl",
-    traits: &[Structured, StreamsText, UsageInTurn, Subagents],
+    traits: &[Structured, StreamsText, UsageInTurn, Subagents, CountsSubagents],
     parser: || Box::<JsonDialect<RalphTurn>>::default(),
 };
 

@@ -93,8 +93,8 @@ impl LiveKind {
         }
     }
 
-    /// Whether subagents are reported, and not only the tools that start them.
-    pub(super) fn reports_subagents(self) -> bool {
+    /// Whether subagents are reported with their tokens, and not only the tools that start them.
+    pub fn reports_subagents(self) -> bool {
         match self {
             LiveKind::ClaudeStreamJson | LiveKind::CodexAppServer => true,
             LiveKind::Acp | LiveKind::PiRpc => false,
