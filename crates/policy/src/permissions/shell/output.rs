@@ -13,6 +13,11 @@ const TRANSFORMING: &str =
 /// Options with which a program that searches files prints their names instead of their lines.
 const NAMES_ONLY: &str = "-l -L --files --files-with-matches --files-without-match --name-only --name-status";
 
+/// Options with which a program that lists files does not leave hidden ones out.
+const HIDDEN: &str = "-a -A -f -H -u -. --all --almost-all --hidden --unrestricted";
+/// Behind [`BELOW`]: hidden names are left out.
+const VISIBLE: &str = "\u{1}";
+
 /// The words that a command prints.
 pub(super) enum Printed {
     /// Words of the script, or of its input.
@@ -45,22 +50,17 @@ pub(super) fn printed(mut words: &[ShellWord]) -> Printed {
     let has_option = |options: &str| words.iter().any(|word| is_option(options, &word.value));
     let files = program.files(words);
     let operands = || files.iter().map(|(_, file)| file.path());
-    let here = || std::iter::once(".".to_owned());
+    let list = |shows_hidden: bool| {
+        let end = if shows_hidden { "" } else { VISIBLE };
+        let places = operands().chain([".".to_owned()]);
+        Printed::Names(places.map(|place| format!("{place}/{BELOW}{end}")).collect())
+    };
     match name {
         "find" => Printed::Names(found(words)),
-        "fd" | "fdfind" if has_option("-H -u --hidden --unrestricted") => {
-            Printed::Names(below(operands().chain(here())))
-        }
-        "fd" | "fdfind" => Printed::Names(below_visible(operands().chain(here()))),
-        "tree" if has_option("-a --all") => Printed::Names(below(operands().chain(here()))),
-        "tree" => Printed::Names(below_visible(operands().chain(here()))),
-        "ls" if has_option("-a -A -f --all --almost-all") => Printed::Names(below(here())),
-        "ls" if has_option("-R --recursive") => Printed::Names(below_visible(operands().chain(here()))),
-        "ls" => Printed::Names(vec![GLOB.to_string()]),
-        "rg" | "ag" | "ack" if has_option(NAMES_ONLY) && !has_option("-. --hidden -u --unrestricted") => {
-            Printed::Names(below_visible(operands().chain(here())))
-        }
-        _ if program.searches() && has_option(NAMES_ONLY) => Printed::Names(below(operands())),
+        "ls" if !has_option("-R --recursive") && !has_option(HIDDEN) => Printed::Names(vec![GLOB.to_string()]),
+        "ls" | "tree" | "fd" | "fdfind" => list(has_option(HIDDEN)),
+        "rg" | "ag" | "ack" if has_option(NAMES_ONLY) => list(has_option(HIDDEN)),
+        _ if program.searches() && has_option(NAMES_ONLY) => list(true),
         "git" => match git::read(words).rest.first().map(|word| word.value.as_str()) {
             Some("show" | "cat-file" | "blame" | "grep" | "config" | "log" | "diff") if !has_option(NAMES_ONLY) => {
                 Printed::Text
@@ -70,14 +70,6 @@ pub(super) fn printed(mut words: &[ShellWord]) -> Printed {
         _ if program.reads_content() && (has_input || operands().any(|path| path != "-")) => Printed::Text,
         _ => Printed::Words,
     }
-}
-
-fn below(places: impl Iterator<Item = String>) -> Vec<String> {
-    places.map(|place| format!("{place}/{BELOW}")).collect()
-}
-
-fn below_visible(places: impl Iterator<Item = String>) -> Vec<String> {
-    places.map(|place| format!("{place}/{BELOW}{GLOB}")).collect()
 }
 
 /// The names that `find` prints: those below the places before its expression, which `-name` may narrow.
@@ -96,15 +88,14 @@ fn found(words: &[ShellWord]) -> Vec<String> {
     if places.is_empty() {
         places.push(".".to_owned());
     }
-    let names = names(&values[end..]).unwrap_or_default();
-    let all = below(places.into_iter());
-    match names[..] {
-        [] => all,
-        _ => all
+    let names = names(&values[end..]).unwrap_or_else(|| vec![String::new()]);
+    let below = |place: &String| {
+        names
             .iter()
-            .flat_map(|place| names.iter().map(move |name| format!("{place}/{name}")))
-            .collect(),
-    }
+            .map(|name| format!("{place}/{BELOW}/{name}"))
+            .collect::<Vec<_>>()
+    };
+    places.iter().flat_map(below).collect()
 }
 
 /// The names that an expression of `find` is limited to, if each of its alternatives has one.
