@@ -421,6 +421,8 @@ impl TestHistory {
 
 #[cfg(test)]
 mod tests {
+    use ralph_plan::batch::PlanName;
+
     use super::*;
 
     #[test]
