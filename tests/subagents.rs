@@ -177,7 +177,7 @@ fn a_limit_on_tokens_counts_subagents_or_says_that_it_does_not() {
     for (agent, channel, tokens_of_request, counts) in [
         (Agent::Claude, "auto", 1_170, true),
         (Agent::Codex, "auto", 1_050, true),
-        (Agent::Codex, "one-way", 1_050, false),
+        (Agent::Codex, "one-way", 1_050, true),
         (Agent::Opencode, "auto", 1_050, false),
     ] {
         let Some((model, finished)) = run(agent, channel, &["--max-tokens", "10000000"]) else {

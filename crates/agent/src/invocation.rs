@@ -126,14 +126,16 @@ pub(super) fn of_all_sessions(mut launch: Launch, request: &SessionRequest) -> L
 /// The variables that pass on the MCP servers in `written`, merged with the values that the session has in `before`.
 pub(super) fn mcp_variables(manifest: &Manifest, written: &str, before: &[(String, String)]) -> Vec<(String, String)> {
     let variables = manifest.mcp.env.iter().filter_map(|(name, value)| {
-        let set = before
-            .iter()
-            .rfind(|(known, _)| known == name)
-            .map(|(_, value)| value.clone());
-        let before = set.or_else(|| std::env::var(name).ok());
+        let before = variable(before, name);
         Some((name.clone(), with_before(&named(value, written)?, before.as_deref())))
     });
     variables.collect()
+}
+
+/// A variable of a program that gets those of ralph and these.
+pub(super) fn variable(given: &[(String, String)], name: &str) -> Option<String> {
+    let set = given.iter().rfind(|(known, _)| known == name);
+    set.map(|(_, value)| value.clone()).or_else(|| std::env::var(name).ok())
 }
 
 /// Fills a template that contains no placeholder but the MCP servers.

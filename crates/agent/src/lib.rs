@@ -31,6 +31,7 @@ mod state;
 mod subagents;
 pub mod subprocess;
 mod template;
+mod thread_records;
 pub mod transcript;
 mod unstarted;
 mod usage;

@@ -30,6 +30,7 @@ use super::{
     protocol::{Exchange, LiveKind, OneWay, Protocol, SessionCommand, SessionOpening},
     queries::Queries,
     subagents::SubagentTools,
+    thread_records::ThreadRecords,
     transcript::Transcript,
     usage::{EarlierTurns, TurnUsageMeter},
 };
@@ -225,6 +226,7 @@ pub(super) struct Reporter {
     /// live one.
     may_lack_channel: bool,
     subagents: SubagentTools,
+    records: Option<ThreadRecords>,
     ended: bool,
 }
 
@@ -256,6 +258,8 @@ pub(super) enum AgentChannel {
     OneWay {
         dialect: DialectKind,
         patterns: Option<Arc<LinePatterns>>,
+        /// What the agent writes of its subagents, where it does not report what they use.
+        records: Option<ThreadRecords>,
     },
     Live {
         kind: LiveKind,
@@ -300,12 +304,18 @@ impl Reporter {
             AgentChannel::OneWay { dialect, .. } => dialect.has(DialectTrait::Subagents),
             AgentChannel::Live { kind, .. } => kind.reports_subagents(),
         };
-        let (mut protocol, opening): (Box<dyn Protocol>, _) = match conversation {
-            AgentChannel::OneWay { dialect, patterns } => {
+        let (mut protocol, opening, records): (Box<dyn Protocol>, _, _) = match conversation {
+            AgentChannel::OneWay {
+                dialect,
+                patterns,
+                records,
+            } => {
                 let parser = patterns.map_or_else(|| dialect.parser(), terminal_with);
-                (Box::new(OneWay(parser)), None)
+                (Box::new(OneWay(parser)), None, records)
             }
-            AgentChannel::Live { kind, opening, .. } => (kind.protocol(), Some((opening, request.prompt.clone()))),
+            AgentChannel::Live { kind, opening, .. } => {
+                (kind.protocol(), Some((opening, request.prompt.clone())), None)
+            }
         };
         let is_continued = request.resume.is_some();
         protocol.follow(EarlierTurns {
@@ -345,6 +355,7 @@ impl Reporter {
                 names: subagents.to_vec(),
                 are_reported,
             },
+            records,
             ended: false,
         }
     }
@@ -429,6 +440,8 @@ impl Reporter {
             output_bytes: self.output_bytes,
         });
         self.link.over.store(true, Ordering::Release);
+        let used = self.records.as_mut().map(ThreadRecords::rest);
+        self.deliver(used.unwrap_or_default());
         self.report(signals);
         self.ended = true;
     }
@@ -527,7 +540,14 @@ impl Reporter {
             .into_iter()
             .filter_map(|signal| self.completed(signal))
             .collect();
-        let mut signals = self.subagents.follow(completed);
+        let signals = self.subagents.follow(completed);
+        let used = self.records.as_mut().map(|records| records.follow(&signals));
+        self.deliver(signals);
+        self.deliver(used.unwrap_or_default());
+    }
+
+    /// Shows signals and hands them to the loop.
+    fn deliver(&mut self, mut signals: Vec<AgentSignal>) {
         if let TerminalRole::Structured {
             transcript,
             mid_line,

@@ -21,6 +21,7 @@ use super::{
     protocol::SessionOpening,
     reporter::{AgentChannel, Reporter, SessionLink, breakdown_signals, send_from_thread},
     template::AdapterPlaceholder,
+    thread_records::ThreadRecords,
     unstarted::{UnstartedSession, problem_of},
     usage::TurnUsageMeter,
 };
@@ -156,6 +157,10 @@ impl AgentAdapter for SubprocessAdapter {
             None => AgentChannel::OneWay {
                 dialect: self.manifest.dialect.unwrap_or(DialectKind::Terminal),
                 patterns: self.manifest.patterns.clone(),
+                records: match self.manifest.dialect {
+                    Some(DialectKind::CodexJson) => ThreadRecords::of(&launch.env),
+                    _ => None,
+                },
             },
         };
         let keeper = self.keeper.as_ref().filter(|_| request.resume.is_none());

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{
     DialectRow,
-    DialectTrait::{Structured, Subagents, SumsUsage},
+    DialectTrait::{CountsSubagents, Structured, Subagents, SumsUsage},
     Finish, JsonDialect, JsonTurn, TEXT_CAP_BYTES, ZonedClock,
     calls::OpenCalls,
     classify::{classify, one_line, repeated},
@@ -26,7 +26,7 @@ pub(crate) const UNEXPLAINED: &str = "the turn failed, and codex does not say wh
 
 pub(super) const ROW: DialectRow = DialectRow {
     name: "codex-json",
-    traits: &[Structured, SumsUsage, Subagents],
+    traits: &[Structured, SumsUsage, Subagents, CountsSubagents],
     parser: || Box::<JsonDialect<CodexTurn>>::default(),
 };
 

@@ -70,7 +70,7 @@ pub enum DialectTrait {
     SumsUsage,
     /// Subagents are reported, and not only the tools that start them.
     Subagents,
-    /// The tokens of subagents are a part of the usage.
+    /// The tokens of subagents are a part of the usage, or are read from the agent's records.
     CountsSubagents,
 }
 
