@@ -25,6 +25,16 @@ pub(crate) fn tests_merged((goal, now, before): (&str, u32, u32)) -> Notice {
     )
 }
 
+/// The question about tasks that an agent removed from the plan, and that it does not put back.
+pub(crate) fn not_put_back(tasks: &[String]) -> String {
+    let more = match tasks.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let named = tasks[..tasks.len().min(NAMED)].join("; ");
+    format!("the agent removed open tasks from the plan and does not put them back: {named}{more}")
+}
+
 /// A goal fails by tests alone that failed before the run.
 pub(crate) fn known_failures(goal: &str, tests: &TestNames) -> Notice {
     let named: Vec<&str> = tests.iter().take(NAMED).map(|name| name.as_str()).collect();

@@ -42,7 +42,7 @@ pub enum TaskEvent {
         more: u64,
         /// Whether the task is ticked. Its tick counts once no such file is left, or the user has accepted them.
         ticked: bool,
-        /// The tree before the work on the task, if an earlier run of the batch has begun it.
+        /// The tree before the work on the task, if an earlier run began it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         since: Option<Checkpoint>,
     },

@@ -23,8 +23,6 @@ use super::{
     state::LoopState,
 };
 
-/// Most removed tasks that a question names.
-const REMOVED_NAMED: usize = 5;
 /// A task that is reported blocked this often ends the run.
 const BLOCKS: usize = 3;
 
@@ -44,7 +42,8 @@ pub(super) fn settled(decision: &mut StepDecision, now_ms: u64, iteration: u32, 
         Err(why) => unreadable(decision, why),
     }
     // The session was told to put it back.
-    let not_back = (was_missing && is_missing(&decision.state)).then(|| not_put_back(&decision.state.view.missing));
+    let not_back =
+        (was_missing && is_missing(&decision.state)).then(|| notices::not_put_back(&decision.state.view.missing));
     decision.lines_unread(found.unread.as_ref());
     if let Some(task) = &task {
         set_aside_at_limit(decision, iteration, task);
@@ -140,16 +139,6 @@ pub(super) fn settled(decision: &mut StepDecision, now_ms: u64, iteration: u32, 
         return start_verification(decision, iteration);
     }
     conclude(decision, now_ms, iteration, outcome, found.random);
-}
-
-/// Asks the user about tasks that an agent removed from the plan, and that it does not put back.
-fn not_put_back(missing: &[String]) -> String {
-    let named = missing[..missing.len().min(REMOVED_NAMED)].join("; ");
-    let more = match missing.len().saturating_sub(REMOVED_NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    format!("the agent removed open tasks from the plan and does not put them back: {named}{more}")
 }
 
 /// Ends the run regardless of claims and requests: no later iteration could be looked at or undone.
