@@ -15,7 +15,7 @@ const NAMES_ONLY: &str = "-l -L --files --files-with-matches --files-without-mat
 
 /// Options with which a program that lists files does not leave hidden ones out.
 const HIDDEN: &str = "-a -A -f -H -u -. --all --almost-all --hidden --unrestricted";
-/// Behind [`BELOW`]: hidden names are left out.
+/// Behind `BELOW`: hidden names are left out.
 const VISIBLE: &str = "\u{1}";
 
 /// The words that a command prints.
