@@ -121,8 +121,7 @@ fn used(path: &Path) -> Option<Usage> {
     let first = counts.find(|event| usage(event, "total_token_usage").is_some())?;
     let before = usage(&first, "total_token_usage")?.since(usage(&first, "last_token_usage")?);
     let last = counts
-        .filter(|event| usage(event, "total_token_usage").is_some())
-        .last()
+        .rfind(|event| usage(event, "total_token_usage").is_some())
         .unwrap_or(first);
     Some(usage(&last, "total_token_usage")?.since(before))
 }
