@@ -49,6 +49,7 @@ fn proof(finished: &Finished) -> Option<Proof> {
 fn notices(finished: &Finished) -> Vec<String> {
     let codes = [
         "goals-in-place",
+        "caches-used",
         "packages-changed",
         "packages-set-up",
         "packages-not-set-up",
@@ -84,6 +85,56 @@ fn a_package_that_an_agent_has_edited_is_no_part_of_a_verdict() {
         assert_eq!(proof(&finished).is_some(), verified, "{work}: {finished:?}");
         assert_eq!(notices(&finished), Vec::from_iter(told), "{work}: {finished:?}");
         assert_eq!(sandbox.read(".git/index.lock"), None);
+    }
+}
+
+#[test]
+fn goals_do_not_see_what_an_agent_has_changed_in_caches() {
+    needs!("node");
+    let uses = |module: &str| format!("echo 'exports.add = require(\"{module}\")' > add.js");
+    let soft = "echo 'let n = 0; module.exports = () => [3, 300][n++ % 2]'";
+    let edits = format!("{}; {soft} > $HOME/.npm/total/index.js", uses("total"));
+    let replaces = format!(
+        "{}; rm -r $HOME/.npm/total; mkdir $HOME/.npm/total; {soft} > $HOME/.npm/total/index.js",
+        uses("total")
+    );
+    let moves = format!("{}; mv $HOME/.npm/soft $HOME/.npm/other", uses("other"));
+    let adds = format!("{}; cp -r vendor/fetched vendor/built $HOME/.npm", uses("built"));
+    let softens = format!(
+        "{}; mkdir $HOME/.npm/fetched; {soft} > $HOME/.npm/fetched/index.js",
+        uses("fetched")
+    );
+    let declares = "; echo '{\"dependencies\": {\"sum\": \"2\"}}' > package.json";
+    for (work, verified, told) in [
+        (uses("total"), true, None),
+        (uses("fetched"), true, None),
+        (edits.clone(), false, None),
+        (edits + declares, false, None),
+        (replaces, false, None),
+        (moves, false, None),
+        (adds.clone(), false, None),
+        (adds + declares, true, Some("caches-used")),
+        (softens + declares, false, None),
+    ] {
+        let sandbox = project(&work);
+        for (module, code) in [
+            ("vendor/fetched", "(a, b) => a + b"),
+            ("vendor/built", "(a, b) => a + b"),
+        ] {
+            sandbox.write(&format!("{module}/index.js"), &format!("module.exports = {code}\n"));
+        }
+        sandbox.git(["add", "--all"]);
+        sandbox.git(["commit", "--quiet", "--message", "Modules"]);
+        shell(
+            &sandbox,
+            &format!(
+                "mkdir -p $HOME/.npm/soft; cp -r vendor/built $HOME/.npm/total; {soft} > $HOME/.npm/soft/index.js"
+            ),
+        );
+        let goal = "[ -e $HOME/.npm/fetched ] || cp -r vendor/fetched $HOME/.npm; NODE_PATH=$HOME/.npm node --test";
+        let finished = run(&sandbox, goal);
+        assert_eq!(proof(&finished).is_some(), verified, "{work}: {finished:?}");
+        assert_eq!(notices(&finished), Vec::from_iter(told), "{work}: {finished:?}");
     }
 }
 
@@ -463,6 +514,9 @@ const EDITS: &str = "echo 'exports.add = () => require(\"sum\")()' > add.js; \
 fn packages_that_an_earlier_run_has_edited_are_installed_anew_or_told() {
     needs!("node");
     let reads = "echo 'exports.add = () => require(\"sum\")()' > add.js";
+    let moves = "echo 'exports.add = () => require(\"sum\")()' > add.js; \
+                 mv node_modules/sum node_modules/old; mv node_modules/soft node_modules/sum";
+    let deletes = "rm -r node_modules/strict";
     // Another tool of the agent's has left a cache beside the packages.
     let caches = "mkdir -p node_modules/.cache/deep; echo 1 > node_modules/.cache/deep/one";
     for (work, then, verified, told) in [
@@ -480,8 +534,22 @@ fn packages_that_an_earlier_run_has_edited_are_installed_anew_or_told() {
             &[],
         ),
         (caches, "", false, &[]),
+        (moves, "", false, &["packages-set-up", "packages-changed"]),
+        (deletes, "", false, &["packages-set-up"]),
+        (
+            deletes,
+            "mkdir node_modules/strict; echo > node_modules/strict/index.js",
+            false,
+            &[],
+        ),
     ] {
         let sandbox = installed(work);
+        // Packages from before the first run: one that softens the tests, and one that keeps another from doing so.
+        sandbox.write(
+            "node_modules/soft/index.js",
+            "let n = 0; module.exports = () => [3, 300][n++ % 2]\n",
+        );
+        sandbox.write("node_modules/strict/index.js", "\n");
         assert_eq!(proof(&run(&sandbox, "node --test")), None);
         shell(&sandbox, "git reset --quiet --hard HEAD~1");
         shell(&sandbox, then);

@@ -68,6 +68,8 @@ pub struct ExecutionContext {
     pub(super) setup: Arc<[String]>,
     /// The room that goals find in the place of `project`; `None` if they run in the project's own directory.
     pub(super) room: Option<FilledRoom>,
+    /// The number of a goal among those that run at once.
+    pub(super) slot: usize,
 }
 
 impl ExecutionContext {
@@ -98,6 +100,7 @@ impl ExecutionContext {
             writable: Vec::new(),
             setup: Arc::default(),
             room: None,
+            slot: 0,
         }
     }
 
@@ -242,7 +245,8 @@ pub(super) async fn check_all(goals: Vec<Goal>, parallel: bool, context: Arc<Exe
     }
     let mut running = JoinSet::new();
     for (index, goal) in goals.into_iter().enumerate() {
-        let (context, turn) = (Arc::clone(&context), Arc::clone(&turn));
+        let (context, turn) = ((*context).clone(), Arc::clone(&turn));
+        let context = Arc::new(ExecutionContext { slot: index, ..context });
         running.spawn(async move { (index, run(goal, context, turn).await) });
     }
     let mut indexed = running.join_all().await;
@@ -296,7 +300,7 @@ async fn run_in(goal: Goal, context: Arc<ExecutionContext>, turn: GoalTurn) -> C
             std::fs::create_dir_all(cache).map_err(|error| format!("{}: {error}", cache.display()))?;
         }
         let supervisor = match &context.room {
-            Some(filled) => &context.supervisor.mounting(filled.room.mounts()),
+            Some(filled) => &context.supervisor.mounting(filled.room.mounts(context.slot)),
             None => &context.supervisor,
         };
         let child = supervisor.spawn(Launch { cwd, ..launch }, sink);
@@ -345,7 +349,13 @@ async fn run_sealed(goal: Goal, sealed: PathBuf, context: Arc<ExecutionContext>,
     };
     let prepare = {
         let (sealing, context) = (Arc::clone(&sealing), Arc::clone(&context));
-        move || sealing.prepare((&context.project, context.room.as_ref()), &sealed, &context.supervisor)
+        move || {
+            sealing.prepare(
+                (&context.project, context.room.as_ref(), context.slot),
+                &sealed,
+                &context.supervisor,
+            )
+        }
     };
     let prepared = spawn_blocking(inherited(prepare)).await;
     let (known, mut held) = (goal.clone(), None);

@@ -45,7 +45,8 @@ use super::{
     plan_file::{PlanTarget, TaskRules, Taskless, read_plan},
     prompt_context::PromptContext,
     review::{ReviewContext, ReviewScope},
-    room::{Room, RunRoom},
+    room::Room,
+    run_room::RunRoom,
     scopes::RunScopes,
     test_gate::{Look, RunFiles, RunSoFar, TestGate, Work, added_lines},
 };

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use ralph_system::{
     files::read_bytes,
     paths::{ProjectPaths, replace_file},
-    tree_copy::{FileStamp, PACKAGES, is_rebuilt, stamps_below},
+    tree_copy::{PACKAGES, changed_below, is_rebuilt},
 };
 use serde::{Deserialize, Serialize};
 
@@ -65,11 +65,14 @@ pub fn room_setup(setup: &[String], project: &Path) -> Vec<String> {
 
 /// The record of who may have changed installed packages.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct PackagesRecord {
     /// The times in which runs with agents went on, in milliseconds since 1970. The last one is open while one does.
     worked: Vec<(u64, u64)>,
     /// The time until which goals have passed with what agents installed, as the work names it.
     pub(super) accepted_ms: u64,
+    /// The packages that were missing at the end of the last run, though the room had them: the first of them.
+    pub(super) missing: Vec<PathBuf>,
     /// How the last setup of a room failed.
     pub failed: Option<String>,
 }
@@ -104,20 +107,30 @@ impl PackagesRecord {
         open.into_iter().for_each(|(_, end)| *end = now_ms);
     }
 
-    /// Returns the files below a directory of packages that changed while an agent may have worked.
+    /// Returns the time since which agents of a run may have worked, whose room was made at a time; `None` if none has.
+    pub(super) fn since(&self, made_ms: u64) -> Option<u64> {
+        let mut after = self
+            .worked
+            .iter()
+            .filter(|(begin, end)| *begin >= made_ms || *end == u64::MAX);
+        after.next().map(|(begin, _)| made_ms.max(*begin))
+    }
+
+    /// Returns what changed below a directory of packages while an agent may have worked.
     pub(super) fn changed(&self, directory: &Path) -> Vec<PathBuf> {
-        let is_changed = |(file, (_, seconds, nanoseconds)): &(PathBuf, FileStamp)| {
-            let at_ms = u64::try_from(seconds * 1000 + nanoseconds / 1_000_000).unwrap_or_default();
+        let is_within = |at_ms| {
             let is_within = |(begin, end): &(u64, u64)| (*begin..=*end).contains(&at_ms);
-            at_ms > self.accepted_ms
-                && self.worked.iter().any(is_within)
-                && !file
-                    .ancestors()
-                    .skip(1)
-                    .any(|above| above != Path::new("") && is_rebuilt(&directory.join(above)))
+            at_ms > self.accepted_ms && self.worked.iter().any(is_within)
         };
-        let changed = stamps_below(directory).filter(is_changed);
-        changed.map(|(file, _)| file).collect()
+        let below = |path: PathBuf| path.strip_prefix(directory).map(Path::to_owned).ok();
+        let changed = changed_below(directory, is_within, |_| false)
+            .into_iter()
+            .filter_map(below);
+        let is_kept = |path: &PathBuf| {
+            let mut here = path.ancestors().filter(|above| *above != Path::new(""));
+            !here.any(|above| is_rebuilt(&directory.join(above)))
+        };
+        changed.filter(is_kept).collect()
     }
 }
 

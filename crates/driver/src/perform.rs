@@ -35,6 +35,7 @@ use super::{
     jobs::JobContext,
     packages::PackagesRecord,
     pricing::{SessionPricing, iteration_budget},
+    reruns::lacks_something,
     room::FilledRoom,
     ruling::project_rules,
     run::Driver,
@@ -377,6 +378,7 @@ impl Driver {
             writable: Vec::new(),
             setup: Arc::clone(&self.checks.setup),
             room: None,
+            slot: 0,
         }
     }
 
@@ -516,11 +518,6 @@ pub(super) async fn fill_room(
     };
     let filled = tokio::task::spawn_blocking(inherited(fill)).await;
     filled.unwrap_or(Ok(None))
-}
-
-/// Whether a goal failed without running a test, as it does where something is missing that it needs.
-fn lacks_something(result: &GoalResult) -> bool {
-    !result.passed && result.tests.as_ref().is_none_or(|tests| tests.ran() == 0)
 }
 
 pub(super) fn millis(duration: Duration) -> u64 {

@@ -30,6 +30,11 @@ pub(super) async fn check_for_claim(
     checked
 }
 
+/// Whether a goal failed without running a test, as it does where something is missing that it needs.
+pub(super) fn lacks_something(result: &GoalResult) -> bool {
+    !result.passed && result.tests.as_ref().is_none_or(|tests| tests.ran() == 0)
+}
+
 /// Whether tests ran and failed, which may be chance.
 fn failed_tests(result: &GoalResult) -> bool {
     !result.passed && result.tests.as_ref().is_some_and(|tests| tests.failed > 0)

@@ -14,7 +14,7 @@ use std::{
 };
 
 use parking_lot::{Mutex, MutexGuard};
-use ralph_core::event::{Checkpoint, GoalResult, Notice, RoomUse, RunId, TestCounts};
+use ralph_core::event::{Checkpoint, RunId};
 use ralph_git::{CheckedOut, GitError, Repository};
 use ralph_system::{
     files::read_bytes,
@@ -22,7 +22,8 @@ use ralph_system::{
     paths::{ProjectPaths, create_private_dir, replace_file},
     proc::{ChildEnd, Launch, Mount, MountWrites, StdoutMode, Supervisor, collector},
     tree_copy::{
-        FileStamp, bytes_in, copy_project, has_packages, is_as_copied, is_rebuilt, replace_tree, stamps_below,
+        FileStamp, bytes_in, copy_project, has_packages, is_as_copied, is_rebuilt, paths_below, replace_tree,
+        stamps_below,
     },
 };
 use ralph_text::with_causes;
@@ -30,6 +31,7 @@ use ralph_words::size_in_words;
 
 use super::{
     packages::{PackagesRecord, notes_of_tools, room_setup},
+    room_caches::RoomCaches,
     room_packages::{Installed, PackageLists, RoomPackages, clear, move_to, named},
 };
 
@@ -40,14 +42,16 @@ const START: &str = "start";
 const COPIES: &str = "copies";
 const STASH: &str = "packages";
 const WRITTEN: &str = "written";
+/// Most missing packages that are noted.
+const MISSING: usize = 100;
 const GRACE: Duration = Duration::from_secs(2);
 /// Most bytes of the record of a room.
 const RECORD_CAP_BYTES: u64 = 64 << 20;
 
-/// The facts of a room that a later process needs: the run that it is of, the files that were neither in the first
-/// checkpoint nor ignored, as those that are too large, the directories of installed packages, and what agents may have
-/// changed in them.
-type RoomRecord = (String, BTreeSet<PathBuf>, Vec<PathBuf>, Option<String>);
+/// The facts of a room that a later process needs: the run that it is of, when it was made, the files that were neither in
+/// the first checkpoint nor ignored, as those that are too large, the directories of installed packages, and what agents
+/// may have changed in them.
+type RoomRecord = (String, Option<u64>, BTreeSet<PathBuf>, Vec<PathBuf>, Option<String>);
 
 /// The room of a run.
 #[derive(Debug)]
@@ -63,6 +67,8 @@ pub(super) struct Room {
     root: PathBuf,
     project: PathBuf,
     others: BTreeSet<PathBuf>,
+    /// The time at which it was made; `None` where the system cannot take files out of caches.
+    made_ms: Option<u64>,
     content: Mutex<RoomContent>,
 }
 
@@ -75,6 +81,7 @@ struct RoomContent {
     launches: u64,
     /// The installed packages. What goals write to them is gone when they have ended.
     packages: RoomPackages,
+    caches: RoomCaches,
     /// The other ignored files, as they were before an agent worked; none after a restart.
     stamps: HashMap<PathBuf, FileStamp>,
     /// Ignored files of the project's, in the place of those that are aside.
@@ -104,119 +111,6 @@ pub(super) struct IgnoredEntry {
     pub(super) is_newly_ignored: bool,
 }
 
-/// The room of a run, if it has one.
-#[derive(Debug)]
-pub(super) struct RunRoom {
-    wanted: RoomUse,
-    state: Mutex<RoomState>,
-}
-
-#[derive(Debug, Clone)]
-enum RoomState {
-    NotMade,
-    Made(Arc<Room>),
-    /// Goals run in the project's directory, for this reason.
-    GivenUp(String),
-}
-
-impl RunRoom {
-    /// Finds the room that an earlier process has made for this run.
-    pub(super) fn resuming(
-        wanted: RoomUse,
-        paths: &ProjectPaths,
-        run: &RunId,
-        repository: Option<&Arc<Repository>>,
-    ) -> RunRoom {
-        let repository = repository.filter(|_| wanted != RoomUse::Off);
-        let room = repository.and_then(|repository| Room::of_run(paths, run, repository));
-        let state = room.map_or(RoomState::NotMade, |room| RoomState::Made(Arc::new(room)));
-        RunRoom {
-            wanted,
-            state: Mutex::new(state),
-        }
-    }
-
-    /// Gives the room up, and returns a notice of that.
-    fn give_up(&self, state: &mut RoomState, why: &str) -> Notice {
-        let why = match self.wanted {
-            RoomUse::Off => "`room` is \"off\"",
-            RoomUse::Auto | RoomUse::Required => why,
-        };
-        *state = RoomState::GivenUp(why.to_owned());
-        in_place(why)
-    }
-
-    /// Checks that goals have the room that the settings require.
-    ///
-    /// # Errors
-    /// Why they do not have it.
-    pub(super) fn check(&self) -> Result<(), String> {
-        match &*self.state.lock() {
-            RoomState::GivenUp(why) if self.wanted == RoomUse::Required => Err(why.clone()),
-            RoomState::NotMade | RoomState::Made(_) | RoomState::GivenUp(_) => Ok(()),
-        }
-    }
-
-    /// Makes the room before the first agent works. Returns a notice if that is not possible.
-    pub(super) fn make(&self, make: impl FnOnce() -> Result<Room, String>) -> Option<Notice> {
-        let mut state = self.state.lock();
-        if !matches!(*state, RoomState::NotMade) {
-            return None;
-        }
-        if self.wanted == RoomUse::Off {
-            return Some(self.give_up(&mut state, ""));
-        }
-        match make() {
-            Ok(room) => {
-                *state = RoomState::Made(Arc::new(room));
-                None
-            }
-            Err(why) => Some(self.give_up(&mut state, &why)),
-        }
-    }
-
-    /// Gives the room up if it was not made before the first agent, and returns a notice of that.
-    pub(super) fn miss(&self) -> Option<Notice> {
-        let mut state = self.state.lock();
-        matches!(*state, RoomState::NotMade)
-            .then(|| self.give_up(&mut state, "the run has no copy from before its first agent"))
-    }
-
-    /// Returns the room with the files of a checkpoint; `None` if there is no room. Without a checkpoint it has to be new, as
-    /// no agent has worked.
-    ///
-    /// # Errors
-    /// A notice if the room does not have the files.
-    pub(super) fn filled(&self, checkpoint: Option<Checkpoint>, is_new: bool) -> Result<Option<FilledRoom>, Notice> {
-        let RoomState::Made(room) = self.state.lock().clone() else {
-            return Ok(None);
-        };
-        let fill = match &checkpoint {
-            Some(checkpoint) => room.fill(checkpoint).map_err(|why| in_place(&why))?,
-            None if is_new => 0,
-            None => return Err(in_place("there is no checkpoint of the files")),
-        };
-        Ok(Some(FilledRoom { room, checkpoint, fill }))
-    }
-
-    /// Compares results of goals in the room and in the project's directory, before an agent has worked. Gives the room up
-    /// if it lacks something that they need, and returns a notice of that.
-    pub(super) fn compare(&self, inside: &[GoalResult], outside: &[GoalResult]) -> Option<Notice> {
-        let ran = |result: &GoalResult| result.tests.as_ref().map(TestCounts::ran);
-        let mut pairs = inside.iter().zip(outside);
-        let (worse, _) = pairs.find(|(inside, outside)| {
-            outside.passed && !inside.passed || outside.passed == inside.passed && ran(outside) > ran(inside)
-        })?;
-        let why = format!("`{}` does not find all that it needs in a copy", worse.name);
-        Some(self.give_up(&mut self.state.lock(), &why))
-    }
-}
-
-fn in_place(why: &str) -> Notice {
-    let text = format!("goals run in the project's directory, where agents work: {why}");
-    Notice::warning("goals-in-place", text)
-}
-
 impl Room {
     /// Makes the room of a run from the project's present files, of which `checkpoint` was just made.
     ///
@@ -234,7 +128,11 @@ impl Room {
         clear(&room.directory)?;
         create_private_dir(&room.tree).map_err(|error| with_causes(&error))?;
         let filled = room
-            .try_mounts(supervisor, scratch, run)
+            .try_caches(supervisor, scratch)
+            .or_else(|_| {
+                room.made_ms = None;
+                room.try_mounts(Vec::new(), supervisor, scratch)
+            })
             .and_then(|()| room.seed(checkpoint));
         if let Err(why) = filled {
             _ = clear(&room.directory); // the next run tries again
@@ -248,6 +146,7 @@ impl Room {
         let (packages, distrusted) = content.packages.at_start();
         let record: RoomRecord = (
             self.run.0.clone(),
+            self.made_ms,
             self.others.clone(),
             packages.to_vec(),
             distrusted.map(str::to_owned),
@@ -309,8 +208,29 @@ impl Room {
                 }
             }
         }
+        let missing = record.missing.iter().filter(|path| self.is_missing(path));
+        found.extend(missing.cloned());
         let words = "changed while an agent of an earlier run worked";
         Ok((!found.is_empty()).then(|| format!("{} {words}", named(&found))))
+    }
+
+    /// Whether the project's directory lacks something, and not because all around it is missing.
+    fn is_missing(&self, path: &Path) -> bool {
+        let here = self.root.join(path);
+        here.symlink_metadata().is_err() && here.parent().is_some_and(Path::is_dir)
+    }
+
+    /// Returns the first packages of the room that the project's directory does not have.
+    pub(super) fn missing_packages(&self) -> Vec<PathBuf> {
+        let content = self.content.lock();
+        let below = |directory: &PathBuf| paths_below(&self.tree.join(directory));
+        let paths = content.packages.directories().iter().flat_map(below);
+        let missing = paths.filter_map(|path| {
+            let inside = path.strip_prefix(&self.tree).ok()?;
+            let counts = notes_of_tools(inside).is_none() && !path.ancestors().any(is_rebuilt);
+            (self.is_missing(inside) && counts).then(|| inside.to_owned())
+        });
+        missing.take(MISSING).collect()
     }
 
     /// Notes the ignored files as they are. No agent may have worked.
@@ -361,7 +281,7 @@ impl Room {
     pub(super) fn of_run(paths: &ProjectPaths, run: &RunId, repository: &Arc<Repository>) -> Option<Room> {
         let room = Room::at(paths, run, repository).ok()?;
         let text = read_bytes(&room.directory.join(RECORD), RECORD_CAP_BYTES).ok()?;
-        let (owner, others, packages, distrusted): RoomRecord = serde_json::from_slice(&text).ok()?;
+        let (owner, made_ms, others, packages, distrusted): RoomRecord = serde_json::from_slice(&text).ok()?;
         // A ralph was killed while other ignored files were in place.
         let is_whole = owner == run.0 && room.directory.join(ASIDE).symlink_metadata().is_err();
         let mut packages = RoomPackages::new(&room.tree, room.directory.join(STASH), packages, distrusted);
@@ -369,7 +289,11 @@ impl Room {
             return None;
         }
         room.content.lock().packages = packages;
-        Some(Room { others, ..room })
+        Some(Room {
+            made_ms,
+            others,
+            ..room
+        })
     }
 
     fn at(paths: &ProjectPaths, run: &RunId, repository: &Arc<Repository>) -> Result<Room, String> {
@@ -388,7 +312,11 @@ impl Room {
             root,
             project,
             others: BTreeSet::new(),
-            content: Mutex::default(),
+            made_ms: Some(now_ms()),
+            content: Mutex::new(RoomContent {
+                caches: RoomCaches::new(paths, repository.root()),
+                ..RoomContent::default()
+            }),
         })
     }
 
@@ -428,7 +356,8 @@ impl Room {
 
     /// Returns the mounts by which a program finds the room in the place of the project. What it writes to installed packages
     /// is gone when it has ended: it runs code of agents, which could change the packages for the next goal.
-    pub(super) fn mounts(&self) -> Vec<Mount> {
+    /// The `slot` is its number among those that run at once.
+    pub(super) fn mounts(&self, slot: usize) -> Vec<Mount> {
         let mut content = self.content.lock();
         let packages = content.packages.directories().iter();
         let packages = packages
@@ -442,7 +371,8 @@ impl Room {
             directory: packages,
         });
         let history = self.history(&self.tree, MountWrites::Here);
-        let mounts = history.chain(packages).chain([self.in_place(&self.tree)]).collect();
+        let mounts = history.chain(packages).chain([self.in_place(&self.tree)]);
+        let mounts = mounts.chain(content.caches.mounts(slot)).collect();
         content.launches += 1;
         mounts
     }
@@ -463,9 +393,10 @@ impl Room {
     ///
     /// # Errors
     /// Why it could not be copied.
-    pub(super) fn copy_to(&self, tree: &Path) -> Result<(PathBuf, Vec<Mount>), String> {
+    pub(super) fn copy_to(&self, tree: &Path, slot: usize) -> Result<(PathBuf, Vec<Mount>), String> {
         copy_project(&self.tree, tree, &self.directory).map_err(|error| with_causes(&error))?;
         let mounts = self.history(tree, MountWrites::Nowhere).chain([self.in_place(tree)]);
+        let mounts = mounts.chain(self.content.lock().caches.mounts(slot));
         Ok((self.project_in(tree), mounts.collect()))
     }
 
@@ -475,6 +406,25 @@ impl Room {
             at: self.root.clone(),
             writes: MountWrites::Here,
         }
+    }
+
+    /// Whether goals do not see what agents change in caches.
+    pub(super) fn hides_caches(&self) -> bool {
+        self.made_ms.is_some()
+    }
+
+    /// Returns the room with the files of a checkpoint. Without one it has to be new.
+    ///
+    /// # Errors
+    /// Why it does not have them.
+    pub(super) fn filled(self: Arc<Self>, checkpoint: Option<Checkpoint>, is_new: bool) -> Result<FilledRoom, String> {
+        let fill = match &checkpoint {
+            Some(checkpoint) => self.fill(checkpoint)?,
+            None if is_new => 0,
+            None => return Err("there is no checkpoint of the files".to_owned()),
+        };
+        let room = self;
+        Ok(FilledRoom { room, checkpoint, fill })
     }
 
     /// Gives the room the files of a checkpoint. What earlier goals have left there goes. Returns the number of this
@@ -496,6 +446,8 @@ impl Room {
         }
         self.check_out(checkpoint)?;
         self.restore_ignored(&mut content)?;
+        let since = |made_ms| PackagesRecord::of(&self.paths).since(made_ms);
+        content.caches.hide(self.made_ms.and_then(since))?;
         Ok(content.fills)
     }
 
@@ -571,15 +523,27 @@ impl Room {
         Ok(paths.into_iter().map(entry).collect())
     }
 
-    /// Runs a program that does nothing, with the mount of the room.
-    fn try_mounts(&self, supervisor: &Supervisor, scratch: &Path, run: &RunId) -> Result<(), String> {
+    /// Tries the mounts of the caches as well.
+    fn try_caches(&mut self, supervisor: &Supervisor, scratch: &Path) -> Result<(), String> {
+        let caches = &mut self.content.get_mut().caches;
+        caches.hide(Some(u64::MAX))?;
+        caches.note();
+        let mounts = caches.mounts(0);
+        let tried = self.try_mounts(mounts, supervisor, scratch);
+        self.content.get_mut().caches.hide(None)?;
+        tried
+    }
+
+    /// Runs a program that does nothing, with the mount of the room and others.
+    fn try_mounts(&self, mut mounts: Vec<Mount>, supervisor: &Supervisor, scratch: &Path) -> Result<(), String> {
+        mounts.insert(0, self.in_place(&self.tree));
         let launch = Launch {
             args: ["-c", ":"].map(Into::into).to_vec(),
             stdout: StdoutMode::Piped,
-            ..Launch::new("/bin/sh", &self.root, GRACE, &run.0, scratch)
+            ..Launch::new("/bin/sh", &self.root, GRACE, &self.run.0, scratch)
         };
         let (sink, ended) = collector(|_| {});
-        let started = supervisor.mounting(vec![self.in_place(&self.tree)]).spawn(launch, sink);
+        let started = supervisor.mounting(mounts).spawn(launch, sink);
         let _child = started.map_err(|error| with_causes(&error))?;
         match ended.blocking_recv() {
             Ok(ChildEnd::Exited(exit)) if exit.success() => Ok(()),
@@ -721,12 +685,26 @@ impl FilledRoom {
         room.note_ignored(&mut content)
     }
 
+    /// Shows goals what agents have added to caches, and tools have not fetched again. Returns that.
+    ///
+    /// # Errors
+    /// Why it is not shown.
+    pub(super) fn show_added_to_caches(&self) -> Result<Vec<PathBuf>, String> {
+        self.content()?.caches.show_added()
+    }
+
+    /// Returns what goals do not see of caches that an `output` names; with `None`, of all.
+    pub(super) fn hidden_in_caches(&self, output: Option<&str>) -> Vec<PathBuf> {
+        self.room.content.lock().caches.hidden(output)
+    }
+
     /// Keeps the ignored files that goals have left, such as what they have built. No agent may have worked.
     ///
     /// # Errors
     /// Why git cannot list them.
     pub(super) fn keep_built(&self) -> Result<(), String> {
         let mut content = self.content()?;
+        content.caches.note();
         self.room.note_ignored(&mut content)
     }
 

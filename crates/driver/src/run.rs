@@ -43,7 +43,8 @@ use super::{
     places::HeadWatch,
     plan_file::{PlanTarget, TaskRules, Taskless},
     plan_look::PlanLook,
-    room::{Room, RunRoom},
+    room::Room,
+    run_room::RunRoom,
     scopes::RunScopes,
     sealed::SealedPlace,
     test_gate::TestGate,
@@ -315,7 +316,11 @@ impl Driver {
         self.close_inbox();
         self.checks.early.end();
         let now_ms = self.time.clock.now_ms();
-        PackagesRecord::change(&self.jobs.paths, |record| record.end(now_ms));
+        let missing = self.jobs.room.missing_packages();
+        PackagesRecord::change(&self.jobs.paths, |record| {
+            record.missing = missing;
+            record.end(now_ms);
+        });
         // A run that can go on goes on in its room.
         if matches!(result, Ok(StopReason::Done { .. })) {
             Room::remove(&self.jobs.paths);

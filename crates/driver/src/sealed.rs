@@ -75,7 +75,7 @@ impl SealedPlace {
     /// Makes the copy for one run of a goal, of the room or else of `project`, and the confined supervisor that starts the goal.
     pub(super) fn prepare(
         &self,
-        (project, room): (&Path, Option<&FilledRoom>),
+        (project, room, slot): (&Path, Option<&FilledRoom>, usize),
         sealed: &Path,
         supervisor: &Supervisor,
     ) -> Result<(SealedCopy, Supervisor), String> {
@@ -87,7 +87,7 @@ impl SealedPlace {
         let supervisor = supervisor.confining(Some(self.confinement_in(&tree, &temporary)));
         let (files, project, mounts) = match room {
             Some(filled) => {
-                let (files, mounts) = filled.room.copy_to(&tree)?;
+                let (files, mounts) = filled.room.copy_to(&tree, slot)?;
                 (files, project.to_owned(), mounts)
             }
             None => {

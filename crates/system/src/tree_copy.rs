@@ -8,10 +8,12 @@ use std::{
     io,
     os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, symlink},
     path::{Component, Path, PathBuf},
+    time::UNIX_EPOCH,
 };
 
+use nix::sys::stat::{Mode, SFlag, mknod};
 use thiserror::Error;
-use walkdir::WalkDir;
+use walkdir::{DirEntry, WalkDir};
 
 use crate::files::open_unfollowed;
 
@@ -118,6 +120,62 @@ pub fn stamps_below(path: &Path) -> impl Iterator<Item = (PathBuf, FileStamp)> +
             let file = entry.path().strip_prefix(&above).ok()?.to_owned();
             Some((file, (metadata.ino(), metadata.ctime(), metadata.ctime_nsec())))
         })
+}
+
+/// Returns what has changed below a directory at a time that `is_within` accepts, in milliseconds since 1970: files, and
+/// directories that were moved there, or made at a time that `is_made` accepts. What is below these is not listed.
+///
+/// The time of the last change decides, which no program can set. A directory changes with the names in it as well, so it
+/// counts as moved if these have not changed then.
+pub fn changed_below(directory: &Path, is_within: impl Fn(u64) -> bool, is_made: impl Fn(u64) -> bool) -> Vec<PathBuf> {
+    let has_changed = |entry: &DirEntry| {
+        let Ok(there) = entry.metadata() else { return false };
+        let is_within = |seconds: i64, nanoseconds: i64| is_within(millis(seconds, nanoseconds));
+        let has_changed = is_within(there.ctime(), there.ctime_nsec());
+        let made = || there.created().ok()?.duration_since(UNIX_EPOCH).ok();
+        match there.is_dir() {
+            false => has_changed,
+            true => {
+                has_changed && !is_within(there.mtime(), there.mtime_nsec())
+                    || made().is_some_and(|made| is_made(made.as_millis() as u64))
+            }
+        }
+    };
+    let (mut found, mut entries) = (Vec::new(), WalkDir::new(directory).min_depth(1).into_iter());
+    while let Some(entry) = entries.next() {
+        let Ok(entry) = entry else { continue };
+        if has_changed(&entry) {
+            if entry.file_type().is_dir() {
+                entries.skip_current_dir();
+            }
+            found.push(entry.into_path());
+        }
+    }
+    found
+}
+
+/// Returns everything below a directory.
+pub fn paths_below(directory: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    let entries = WalkDir::new(directory).min_depth(1).into_iter().flatten();
+    entries.map(DirEntry::into_path)
+}
+
+fn millis(seconds: i64, nanoseconds: i64) -> u64 {
+    u64::try_from(seconds * 1000 + nanoseconds / 1_000_000).unwrap_or_default()
+}
+
+/// Makes `layer` take these paths out of a directory above which it is mounted.
+///
+/// # Errors
+/// [`TreeCopyError::File`] if the system has no such files.
+pub fn take_out<'a>(paths: impl Iterator<Item = &'a Path>, layer: &Path) -> Result<(), TreeCopyError> {
+    for path in paths {
+        let path = layer.join(path);
+        let above = path.parent().unwrap_or(layer);
+        let made = fs::create_dir_all(above).and_then(|()| Ok(mknod(&path, SFlag::S_IFCHR, Mode::empty(), 0)?));
+        made.map_err(at(&path))?;
+    }
+    Ok(())
 }
 
 /// Whether tools make the directory anew if it is not there.

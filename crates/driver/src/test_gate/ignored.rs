@@ -12,6 +12,7 @@ use tokio::task::spawn_blocking;
 
 use super::super::{
     goals::{CheckedGoal, all_passed},
+    reruns::lacks_something,
     room::{FilledRoom, IgnoredEntry},
     room_packages::{PackageLists, named},
 };
@@ -27,6 +28,26 @@ pub(super) async fn with_ignored<Running: Future<Output = Vec<CheckedGoal>>>(
     run: impl Fn(Vec<Goal>) -> Running,
     (lists, objection): (PackageLists, Option<String>),
 ) -> (Vec<CheckedGoal>, Option<Notice>) {
+    let shown = match lists.is_empty() {
+        true => Vec::new(),
+        false => {
+            let filled = filled.clone();
+            off_loop(move || filled.show_added_to_caches())
+                .await
+                .unwrap_or_default()
+        }
+    };
+    if !shown.is_empty() {
+        let results = run(goals.to_vec()).await;
+        if all_passed(&results) {
+            let text = format!(
+                "the goals pass with what agents have added to caches: {}",
+                named(&shown)
+            );
+            return (results, Some(Notice::info("caches-used", text)));
+        }
+    }
+    tell_hidden(&mut checked, filled);
     let Ok(found) = off_loop(left_by_agents).await else {
         return (checked, None);
     };
@@ -90,6 +111,18 @@ pub(super) async fn with_ignored<Running: Future<Output = Vec<CheckedGoal>>>(
     // The next fill of the room tries again.
     _ = off_loop(move || filled.take_back()).await;
     (checked, notice)
+}
+
+/// Tells of what goals do not see in caches where one has run no test or names a cache.
+fn tell_hidden(checked: &mut [CheckedGoal], filled: &FilledRoom) {
+    for CheckedGoal { result, output, .. } in checked.iter_mut().filter(|checked| !checked.result.passed) {
+        let hidden = filled.hidden_in_caches((!lacks_something(result)).then_some(output));
+        if !hidden.is_empty() {
+            let text = "goals do not see what has changed in caches since the run began";
+            *output = format!("{output}\nralph: {text}: {}\n", named(&hidden));
+            result.tail = Tail::from(&*output);
+        }
+    }
 }
 
 pub(super) async fn off_loop<T: Send + 'static>(

@@ -147,6 +147,9 @@ pub enum MountWrites {
     Here,
     /// An existing directory; the mounted one where the system has no such mounts.
     To(PathBuf),
+    /// An existing directory. The mounted one lies above what is there already, and takes files out of it
+    /// ([`crate::tree_copy::take_out`]).
+    Beside(PathBuf),
     /// The directory is read-only.
     Nowhere,
 }

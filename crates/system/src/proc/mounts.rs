@@ -7,7 +7,7 @@
 use std::{
     ffi::{OsStr, OsString},
     fs, io,
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use nix::{
@@ -19,6 +19,7 @@ use nix::{
 };
 
 use super::{Mount, MountWrites};
+use crate::tree_copy::clear;
 
 const NONE: Option<&str> = None;
 
@@ -35,20 +36,20 @@ pub(super) fn mount(mounts: &[Mount]) -> io::Result<()> {
     mount_file_system(NONE, "/", NONE, MsFlags::MS_PRIVATE | MsFlags::MS_REC, NONE)?;
     for mount in mounts {
         let Mount { directory, at, writes } = mount;
-        if let MountWrites::To(writes) = writes
-            && overlay(mount, writes).is_ok()
-        {
-            continue;
-        }
-        let bind = MsFlags::MS_BIND | MsFlags::MS_REC;
-        let bound = mount_file_system(Some(directory), at, NONE, bind, NONE);
-        let bound = match writes {
-            MountWrites::Nowhere => bound.and_then(|()| forbid_writing(at)),
-            MountWrites::Here | MountWrites::To(_) => bound,
+        let mounted = match writes {
+            MountWrites::Here => bind(mount),
+            MountWrites::Nowhere => bind(mount).and_then(|()| Ok(forbid_writing(at)?)),
+            MountWrites::To(writes) => overlay(&[directory], at, writes).or_else(|_| bind(mount)),
+            MountWrites::Beside(writes) => overlay(&[directory, at], at, writes),
         };
-        bound.map_err(|errno| io::Error::other(format!("{}: {}", at.display(), errno.desc())))?;
+        mounted.map_err(|error| io::Error::other(format!("{}: {error}", at.display())))?;
     }
     Ok(())
+}
+
+fn bind(Mount { directory, at, .. }: &Mount) -> io::Result<()> {
+    let flags = MsFlags::MS_BIND | MsFlags::MS_REC;
+    Ok(mount_file_system(Some(directory), at, NONE, flags, NONE)?)
 }
 
 /// Makes a bind mount read-only.
@@ -66,13 +67,17 @@ fn forbid_writing(at: &Path) -> nix::Result<()> {
     mount_file_system(NONE, at, NONE, flags, NONE)
 }
 
-/// Mounts a directory so that what is written there goes to `writes`.
-fn overlay(Mount { directory, at, .. }: &Mount, writes: &Path) -> io::Result<()> {
+/// Mounts directories, the first one above the others, so that what is written there goes to `writes`.
+fn overlay(directories: &[&PathBuf], at: &Path, writes: &Path) -> io::Result<()> {
     let (upper, work) = (writes.join("upper"), writes.join("work"));
+    clear(&work).map_err(io::Error::other)?; // of an earlier mount, as the system leaves it
     fs::create_dir_all(&upper)?;
     fs::create_dir_all(&work)?;
-    let mut options = OsString::new();
-    for (name, path) in [("lowerdir=", directory), (",upperdir=", &upper), (",workdir=", &work)] {
+    // Without `volatile`, the system writes all of the disk's changes when the mount ends.
+    let mut options = OsString::from("volatile");
+    let lower = directories.iter().enumerate();
+    let lower = lower.map(|(number, &path)| (if number == 0 { ",lowerdir=" } else { ":" }, path));
+    for (name, path) in lower.chain([(",upperdir=", &upper), (",workdir=", &work)]) {
         // These separate options and directories.
         if path
             .as_os_str()

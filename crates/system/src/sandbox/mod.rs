@@ -15,7 +15,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-pub use places::{UserEnvironment, expanded, holds_credentials, shared_writable_places};
+pub use places::{UserEnvironment, expanded, holds_credentials, shared_caches, shared_writable_places};
 
 /// The file rights of a program.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

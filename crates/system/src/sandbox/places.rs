@@ -257,9 +257,19 @@ pub(super) fn below(homes: &[&str], names: &[&str]) -> Vec<String> {
 /// Returns the directories that confined programs in `project` may write to besides it, as their user may: caches and
 /// temporary directories.
 pub fn shared_writable_places(project: &Path, environment: &UserEnvironment<'_>) -> Vec<PathBuf> {
-    let caches = caches::all().flat_map(caches::written);
-    let places = caches.chain(TEMPORARY.iter().map(|&place| place.to_owned()));
-    places
+    let temporary = TEMPORARY
+        .iter()
+        .filter_map(|place| expanded(place, project, environment));
+    shared_caches(project, environment)
+        .into_iter()
+        .chain(temporary)
+        .collect()
+}
+
+/// Returns those of them that are caches.
+pub fn shared_caches(project: &Path, environment: &UserEnvironment<'_>) -> Vec<PathBuf> {
+    let written = caches::all().flat_map(caches::written);
+    written
         .filter_map(|place| expanded(&place, project, environment))
         .collect()
 }
