@@ -6,7 +6,7 @@
 
 use std::{
     collections::HashSet,
-    env,
+    env, fs,
     hash::{BuildHasher, BuildHasherDefault, DefaultHasher},
     path::{Path, PathBuf},
 };
@@ -122,9 +122,12 @@ impl RoomCaches {
             .collect()
     }
 
-    /// Returns the mounts for one of the programs that run at once.
+    /// Returns the mounts for one of the programs that run at once. Many tools never use the place that is made for them: an
+    /// empty one stays as it is.
     pub(super) fn mounts(&self, slot: usize) -> Vec<Mount> {
-        let places = self.places.iter().enumerate().filter(|_| self.hidden.is_some());
+        let is_empty = |place: &Path| fs::read_dir(place).is_ok_and(|mut entries| entries.next().is_none());
+        let used = |(_, place): &(usize, &PathBuf)| self.hidden.is_some() && !is_empty(place);
+        let places = self.places.iter().enumerate().filter(used);
         let mount = |(number, place): (usize, &PathBuf)| Mount {
             directory: self.layer(number),
             at: place.clone(),
