@@ -26,8 +26,8 @@ use std::{
 
 use parking_lot::Mutex;
 use ralph_core::event::{
-    Bite, Checkpoint, Goal, GoalResult, GuardedChange, MUTANTS, MutantOutcome, Notice, TestCounts, TestsChange, Text,
-    Trial, TriedMutant,
+    Bite, Checkpoint, Goal, GoalResult, GuardedChange, MutantOutcome, Notice, TestCounts, TestsChange, Text, Trial,
+    TriedMutant,
 };
 use ralph_core::{machine::LoopState, run::RunView};
 use ralph_gate::{
@@ -43,7 +43,7 @@ use ralph_system::paths::{ProjectPaths, RunPaths};
 use ralph_text::with_causes;
 
 use altered::{AlteredRuns, narrowed};
-use bite::{EXPECTATIONS, Reached};
+use bite::{Candidate, EXPECTATIONS, Reached, verdicts};
 use ignored::off_loop;
 use in_place::{InPlace, blocking};
 
@@ -367,26 +367,19 @@ pub(super) async fn look<Run: RunFiles>(
     [first, latest]: [Option<Checkpoint>; 2],
 ) -> Look {
     let place = Arc::new(place);
-    let found = {
+    let find_work = || {
         let (run_files, first, latest) = (Arc::clone(run_files), first.clone(), latest.clone());
         let project = place.room.as_ref().map(|filled| filled.room.project());
         blocking(move || {
             let work = run_files.work(first.as_ref(), latest.as_ref());
             let lists = project.map(|project| package_lists(&project, &work.before));
-            Ok((work, lists))
+            Ok((work, lists.unwrap_or_default()))
         })
     };
-    let (work, lists) = found.await.unwrap_or_default();
-    let Work {
-        lines,
-        before: before_work,
-        suppressions,
-        is_prose,
-    } = work;
-    let before_work = Arc::new(before_work);
-    let (mut notices, mut packages) = (Vec::new(), None);
+    let (mut notices, mut packages, mut work) = (Vec::new(), None, None);
     if let Some(filled) = &place.room {
-        let lists = lists.unwrap_or_default();
+        let (found, lists) = find_work().await.unwrap_or_default();
+        work = Some(found);
         let (told, objection) = setup::follow(filled, &place, first.clone(), &lists).await;
         notices.extend(told);
         packages = Some((lists, objection));
@@ -424,6 +417,16 @@ pub(super) async fn look<Run: RunFiles>(
     else {
         return look;
     };
+    let Work {
+        lines,
+        before: before_work,
+        suppressions,
+        is_prose,
+    } = match work {
+        Some(work) => work,
+        None => find_work().await.unwrap_or_default().0,
+    };
+    let before_work = Arc::new(before_work);
     let found = {
         let (run_files, latest) = (Arc::clone(run_files), latest.clone());
         off_loop(move || run_files.undelivered(latest.as_ref())).await
@@ -567,7 +570,7 @@ pub(super) async fn look<Run: RunFiles>(
             return look;
         }
     }
-    let mut tries_without = false;
+    let mut tries_without = None;
     if bites && passed {
         let until = Instant::now() + BITE_TIME.max(took.saturating_mul(BITE_FACTOR));
         // A mutant may never end.
@@ -589,14 +592,15 @@ pub(super) async fn look<Run: RunFiles>(
             &site,
             &originals,
             &failed_before,
-            lines,
+            lines.clone(),
             until - took,
         )
         .await;
-        tries_without = in_place.is_held() && Instant::now() < until;
+        tries_without = Some((runs, until)).filter(|_| in_place.is_held() && Instant::now() < until);
     }
     let mut ended = in_place.end().await;
-    if ended.is_ok() && tries_without {
+    if let (Ok(()), Some((mut runs, until))) = (&ended, tries_without) {
+        let altered = alterations_of_work(Arc::clone(&originals), Arc::clone(&site), lines);
         let goals = {
             let (originals, site, runners) = (Arc::clone(&originals), Arc::clone(&site), gate.runners);
             let goals = counted.clone();
@@ -624,7 +628,21 @@ pub(super) async fn look<Run: RunFiles>(
             parallel,
             place,
         );
-        ended = tried.await.map(|tried| look.mutants.extend(tried));
+        ended = match tried.await {
+            // Tests that cannot be built without the work may notice another one.
+            Ok(Some(tried)) if tried.outcome == MutantOutcome::NoVerdict => {
+                look.mutants.push(tried);
+                bite::of_work(
+                    &mut runs,
+                    altered.await,
+                    (site.project.clone(), site.record.clone()),
+                    until,
+                )
+                .await
+                .map(|tried| look.mutants.extend(tried))
+            }
+            tried => tried.map(|tried| look.mutants.extend(tried)),
+        };
     }
     if let Err(error) = ended {
         let why = format!("the agent's files could not be restored: {}", with_causes(&error));
@@ -660,15 +678,25 @@ fn results(checked: &[CheckedGoal]) -> Vec<GoalResult> {
     checked.iter().map(|checked| checked.result.clone()).collect()
 }
 
-/// Alters the tests of the work, or else some expectations of any tests, and then the work. `report` has the results as
-/// they are. No run begins after `until`.
+/// Returns alterations of the lines that the run changed, without those of tests in files of their own.
+async fn alterations_of_work(originals: Arc<Originals>, site: Arc<Site>, mut lines: ChangedLines) -> Vec<Candidate> {
+    let found = blocking(move || {
+        let is_test = |path: &String| originals.test_files().any(|test| test == path);
+        lines.retain(|(path, _)| has_mutants(path) && (!is_test(path) || path.ends_with(".rs")));
+        Ok(bite::work(&site.project, lines))
+    });
+    found.await.unwrap_or_default()
+}
+
+/// Alters the tests of the work, or else some expectations of any tests. `report` has the results as they are. No run begins
+/// after `until`.
 async fn bitten(
     runs: &mut AlteredRuns,
     report: &[CheckedGoal],
     site: &Arc<Site>,
     originals: &Arc<Originals>,
     failed_before: &Arc<FailedBefore>,
-    mut lines: ChangedLines,
+    lines: ChangedLines,
     until: Instant,
 ) -> Vec<TriedMutant> {
     let of_work = {
@@ -676,27 +704,20 @@ async fn bitten(
         blocking(move || Ok(work_tests::find(&originals, &site.project, &before))).await
     };
     let mut mutants = work_tests::tried(runs, of_work.unwrap_or_default(), report, until).await;
-    let has_verdict = mutants.iter().any(|tried| tried.outcome != MutantOutcome::NoVerdict);
-    let reached = (!has_verdict).then(|| Reached::by(&runs.goals, report, runs.place.compiled()));
-    let (site, originals) = (Arc::clone(site), Arc::clone(originals));
-    let found = blocking(move || {
-        let is_test = |path: &String| originals.test_files().any(|test| test == path);
-        lines.retain(|(path, _)| has_mutants(path) && (!is_test(path) || path.ends_with(".rs")));
-        let tests = reached.map(|reached| bite::expectations(&originals, &site.project, &reached, &lines));
-        Ok((tests.unwrap_or_default(), bite::work(&site.project, lines)))
-    });
-    let (mut tests, work) = found.await.unwrap_or_default();
-    if !tests.is_empty() {
-        if bite::narrow(runs, &tests, EXPECTATIONS).await.is_none() {
-            return mutants;
-        }
-        let at_once = any_at_once(runs, &mut tests, EXPECTATIONS).await.unwrap_or_default();
-        let left = EXPECTATIONS - at_once.len();
-        mutants.extend(at_once);
-        mutants.extend(bite::bite(runs, tests, left, until).await);
+    if verdicts(&mutants) > 0 {
+        return mutants;
     }
-    let of_work = usize::from(MUTANTS) - EXPECTATIONS;
-    mutants.extend(bite::bite(runs, work, of_work, until).await);
+    let reached = Reached::by(&runs.goals, report, runs.place.compiled());
+    let (site, originals) = (Arc::clone(site), Arc::clone(originals));
+    let found = blocking(move || Ok(bite::expectations(&originals, &site.project, &reached, &lines)));
+    let mut tests = found.await.unwrap_or_default();
+    if tests.is_empty() || bite::narrow(runs, &tests, EXPECTATIONS).await.is_none() {
+        return mutants;
+    }
+    let at_once = any_at_once(runs, &mut tests, EXPECTATIONS).await.unwrap_or_default();
+    let left = EXPECTATIONS - at_once.len();
+    mutants.extend(at_once);
+    mutants.extend(bite::bite(runs, tests, |tried| verdicts(tried) >= left, until).await);
     mutants
 }
 

@@ -6,17 +6,18 @@ use std::{
     time::Instant,
 };
 
-use ralph_core::event::{Goal, MutantOutcome, TriedMutant};
+use ralph_core::event::{Goal, MUTANTS, MutantOutcome, TriedMutant};
 use ralph_gate::{
-    guard::Originals,
+    guard::{GuardError, OpenTrial, Originals},
     mutants::{Mutation, MutationKind, has_mutants, test_mutants, work_mutants},
 };
 use ralph_system::files::read_bytes;
 use ralph_text::{is_part_of_word, whole_words};
 
 use super::{
-    super::goals::{CheckedGoal, all_passed},
-    altered::{AlteredFile, AlteredRuns, function_name, header_of, outcome},
+    super::goals::CheckedGoal,
+    altered::{AlteredFile, AlteredRuns, function_name, header_of},
+    in_place::{InPlace, blocking},
     without_work::ChangedLines,
 };
 
@@ -48,72 +49,49 @@ pub(super) async fn narrow(runs: &mut AlteredRuns, candidates: &[Candidate], at_
     runs.narrow(as_they_are.collect(), &names).await
 }
 
-/// Tries `candidates`, each alone, until `at_most` have a verdict. Those that no test of the narrowed goals notices are tried
-/// with all tests: together, and each alone if a test fails then.
+/// Tries `candidates`, each alone, until those are enough.
 pub(super) async fn bite(
     runs: &mut AlteredRuns,
     candidates: Vec<Candidate>,
-    at_most: usize,
+    is_enough: impl Fn(&[TriedMutant]) -> bool,
     until: Instant,
 ) -> Vec<TriedMutant> {
-    let (mut tried, mut left) = (Vec::new(), Vec::new());
-    let mut verdicts = 0;
+    let mut tried = Vec::new();
     for candidate in candidates {
-        if verdicts >= at_most || Instant::now() >= until {
+        if is_enough(&tried) || Instant::now() >= until {
             break;
         }
-        let Some(results) = runs.run_some(vec![candidate.file()]).await else {
-            return tried;
-        };
-        let outcome = outcome(&results);
-        verdicts += usize::from(outcome != MutantOutcome::NoVerdict);
-        match outcome == MutantOutcome::Missed && runs.narrowed.is_some() {
-            true => left.push(candidate),
-            false => tried.push(candidate.tried(outcome)),
-        }
-    }
-    if left.len() > 1
-        && let Some(files) = all_files(&left)
-    {
-        let Some(results) = runs.run(files).await else {
-            return tried;
-        };
-        if all_passed(&results) {
-            let missed = |candidate: Candidate| candidate.tried(MutantOutcome::Missed);
-            tried.extend(left.drain(..).map(missed));
-        }
-    }
-    for candidate in left {
-        if Instant::now() >= until {
-            break;
-        }
-        let Some(results) = runs.run(vec![candidate.file()]).await else {
+        let Some(outcome) = runs.outcome(candidate.file()).await else {
             break;
         };
-        tried.push(candidate.tried(outcome(&results)));
+        tried.push(candidate.tried(outcome));
     }
     tried
 }
 
-/// Each file with all mutants of it; `None` if two of them change the same part.
-fn all_files(candidates: &[Candidate]) -> Option<Vec<AlteredFile>> {
-    let mut by_path: BTreeMap<&str, Vec<&Candidate>> = BTreeMap::new();
-    for candidate in candidates {
-        by_path
-            .entry(&candidate.mutation.mutant.path)
-            .or_default()
-            .push(candidate);
-    }
-    let all_in = |(path, of_file): (&str, Vec<&Candidate>)| {
-        let before = &of_file[0].before;
-        let mutations: Vec<&Mutation> = of_file.iter().map(|candidate| &candidate.mutation).collect();
-        Some(AlteredFile {
-            path: path.to_owned(),
-            before: before.clone(),
-            altered: Mutation::all_in(str::from_utf8(before).ok()?, &mutations)?.into_bytes(),
-        })
-    };
-    by_path.into_iter().map(all_in).collect()
+/// The number of mutants that have a verdict.
+pub(super) fn verdicts(tried: &[TriedMutant]) -> usize {
+    let has_verdict = |tried: &&TriedMutant| tried.outcome != MutantOutcome::NoVerdict;
+    tried.iter().filter(has_verdict).count()
+}
+
+/// Tries `candidates` of the work with the agent's own tests, until one notices.
+///
+/// # Errors
+/// [`GuardError`] if the agent's files cannot be restored.
+pub(super) async fn of_work(
+    runs: &mut AlteredRuns,
+    candidates: Vec<Candidate>,
+    (project, record): (PathBuf, PathBuf),
+    until: Instant,
+) -> Result<Vec<TriedMutant>, GuardError> {
+    let begun = blocking(move || OpenTrial::replacing(Vec::new(), &project, &record));
+    runs.held = InPlace::of(begun.await?);
+    let is_noticed = |tried: &TriedMutant| tried.outcome == MutantOutcome::Noticed;
+    let at_most = usize::from(MUTANTS) - EXPECTATIONS;
+    let is_enough = |tried: &[TriedMutant]| tried.iter().any(is_noticed) || verdicts(tried) >= at_most;
+    let tried = bite(runs, candidates, is_enough, until).await;
+    runs.held.end().await.map(|()| tried)
 }
 
 /// A mutant, with the original content of its file.

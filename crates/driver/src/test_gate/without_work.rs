@@ -97,7 +97,7 @@ pub(super) struct WithoutWork {
 }
 
 impl WithoutWork {
-    /// Returns what is known before all tests run without the work. `changed` are the results of changed tests.
+    /// Returns what is known without running all tests. `changed` are the results of changed tests.
     fn known(&self, with: &[WithWork], changed: &[CheckedGoal]) -> Option<MutantOutcome> {
         let failed = self.failed_before.as_ref()?;
         let has_mended = failed.iter().any(|name| with.iter().any(|with| with.has_mended(name)));
@@ -105,7 +105,11 @@ impl WithoutWork {
         if has_mended || outcome(with, changed) == MutantOutcome::Noticed {
             return Some(MutantOutcome::Noticed);
         }
-        (failed.is_empty() && changed.iter().all(is_missed)).then_some(MutantOutcome::Missed)
+        // The other tests do what they did at the start.
+        Some(match failed.is_empty() && changed.iter().all(is_missed) {
+            true => MutantOutcome::Missed,
+            false => MutantOutcome::NoVerdict,
+        })
     }
 
     async fn run(self, with: &[WithWork], parallel: bool, place: Arc<ExecutionContext>) -> MutantOutcome {
