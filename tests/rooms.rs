@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 
+use nix::unistd::getuid;
 use ralph_core::event::{Event, GateEvent, Proof, RunEvent, StopReason};
 
 use crate::harness::{SOON, Sandbox, Script, agents::needs, events, running::Finished, wait_until};
@@ -160,6 +161,25 @@ fn what_a_goal_writes_to_installed_packages_is_gone_for_the_next_one() {
     );
     assert_eq!(proof(&finished), Some(Proof::Tests), "{finished:?}");
     assert_eq!(sandbox.read("node_modules/new"), None);
+}
+
+#[test]
+fn a_goal_of_any_user_removes_directories_of_packages() {
+    needs!("node");
+    if !getuid().is_root() {
+        return; // the other tests are of such a user
+    }
+    let sandbox = project(DONE);
+    let ralph = sandbox.home().join("ralph");
+    std::fs::copy(env!("CARGO_BIN_EXE_ralph"), &ralph).expect("a copy that any user can read");
+    let all = sandbox.home().parent().expect("it is in one").display().to_string();
+    shell(&sandbox, &format!("chown -R 61234 {all}"));
+    let goal = "tests=node --test && rm -r node_modules/sum && mkdir node_modules/sum";
+    let as_user = ["--reuid", "61234", "--regid", "61234", "--clear-groups"];
+    let run = sandbox.program("setpriv").args(as_user).arg(&ralph);
+    let run = run.args(["--adapter", "script", "--goal", goal, "--max-iterations", "1"]);
+    let finished = run.run(SOON);
+    assert!(finished.stdout.contains("done (verified)"), "{finished:?}");
 }
 
 #[test]

@@ -92,10 +92,11 @@ fn overlay(directories: &[&PathBuf], at: &Path, writes: &Path) -> io::Result<()>
     }
     let mount_with =
         |options: &OsStr| mount_file_system(Some("overlay"), at, Some("overlay"), MsFlags::empty(), Some(options));
-    if mount_with(&options).is_err() {
-        // In a namespace of users, only the attributes of users can be written.
-        options.push(",userxattr");
-        mount_with(&options)?;
+    // In a namespace of users, only the attributes of users can be written. A mount without any cannot remove directories.
+    let mut of_users = options.clone();
+    of_users.push(",userxattr");
+    if mount_with(&of_users).is_err() {
+        mount_with(&options)?; // an older kernel
     }
     Ok(())
 }
