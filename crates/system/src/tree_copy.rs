@@ -128,27 +128,25 @@ pub fn stamps_below(path: &Path) -> impl Iterator<Item = (PathBuf, FileStamp)> +
 /// The time of the last change decides, which no program can set. A directory changes with the names in it as well, so it
 /// counts as moved if these have not changed then.
 pub fn changed_below(directory: &Path, is_within: impl Fn(u64) -> bool, is_made: impl Fn(u64) -> bool) -> Vec<PathBuf> {
-    let has_changed = |entry: &DirEntry| {
-        let Ok(there) = entry.metadata() else { return false };
+    let has_changed = |there: &Metadata| {
         let is_within = |seconds: i64, nanoseconds: i64| is_within(millis(seconds, nanoseconds));
         let has_changed = is_within(there.ctime(), there.ctime_nsec());
         let made = || there.created().ok()?.duration_since(UNIX_EPOCH).ok();
+        let is_made = || made().is_some_and(|made| is_made(made.as_millis() as u64));
         match there.is_dir() {
             false => has_changed,
-            true => {
-                has_changed && !is_within(there.mtime(), there.mtime_nsec())
-                    || made().is_some_and(|made| is_made(made.as_millis() as u64))
-            }
+            true => has_changed && !is_within(there.mtime(), there.mtime_nsec()) || is_made(),
         }
     };
-    let (mut found, mut entries) = (Vec::new(), WalkDir::new(directory).min_depth(1).into_iter());
-    while let Some(entry) = entries.next() {
-        let Ok(entry) = entry else { continue };
-        if has_changed(&entry) {
-            if entry.file_type().is_dir() {
-                entries.skip_current_dir();
+    let (mut found, mut left) = (Vec::new(), vec![directory.to_owned()]);
+    while let Some(directory) = left.pop() {
+        // Beside its directory a file is found without looking for each part of its path, of which caches have many.
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+            match entry.metadata() {
+                Ok(there) if has_changed(&there) => found.push(entry.path()),
+                Ok(there) if there.is_dir() => left.push(entry.path()),
+                Ok(_) | Err(_) => {}
             }
-            found.push(entry.into_path());
         }
     }
     found
