@@ -816,24 +816,19 @@ fn only_the_tests_of_altered_files_run_where_the_runner_can_be_told() {
     let finished = run(&sandbox, &[]);
     assert_eq!(proof(&finished), Some(Proof::Tests), "{finished:?}");
     let runs = |file: &str| sandbox.read_home(file).unwrap_or_default().lines().count();
-    // Before the work, for the claim, and without what is no source; then with a comment, and with other expectations. The
-    // run before the work tells what the tests do without it.
-    assert_eq!((runs("other"), runs("add")), (3, 5), "{finished:?}");
+    // Before the work, for the claim, and without what is no source; then with a comment, with other expectations, and with
+    // other work. The run before the work tells what the tests do without it.
+    assert_eq!((runs("other"), runs("add")), (3, 6), "{finished:?}");
 }
 
 #[test]
-fn code_is_altered_only_where_the_tests_cannot_be_loaded_without_it() {
+fn altered_code_is_run_with_the_tests_that_the_work_adds_to_older_files() {
     needs!("node");
-    // A test that the work adds to an older file notices it.
     let adds = "echo 'exports.twice = (a) => a + a' > twice.js; \
                 echo \"test('twice', () => assert.strictEqual(require('./twice').twice(2), 4));\" >> add.test.js";
-    for (work, tests, altered) in [
-        (format!("{DONE}; {adds}"), TESTS.to_owned(), &[][..]),
-        (
-            DONE.replace("add.js", "sum.js"),
-            TESTS.replace("./add", "./sum"),
-            &[MutantOutcome::Noticed],
-        ),
+    for (work, tests) in [
+        (format!("{DONE}; {adds}"), TESTS.to_owned()),
+        (DONE.replace("add.js", "sum.js"), TESTS.replace("./add", "./sum")),
     ] {
         let sandbox = project(&work, "ok");
         sandbox.write("add.test.js", &tests);
@@ -843,7 +838,8 @@ fn code_is_altered_only_where_the_tests_cannot_be_loaded_without_it() {
         let tried = mutants(&finished).into_iter();
         let of_work = tried.filter(|tried| tried.mutant.target == MutantTarget::Work);
         let of_work: Vec<_> = of_work.map(|tried| tried.outcome).collect();
-        assert_eq!(of_work, altered, "{finished:?}");
+        let is_noticed = |outcome: &MutantOutcome| *outcome == MutantOutcome::Noticed;
+        assert!(!of_work.is_empty() && of_work.iter().all(is_noticed), "{of_work:?}");
     }
 }
 

@@ -26,8 +26,7 @@ use std::{
 
 use parking_lot::Mutex;
 use ralph_core::event::{
-    Bite, Checkpoint, Goal, GoalResult, GuardedChange, MutantOutcome, Notice, TestCounts, TestsChange, Text, Trial,
-    TriedMutant,
+    Bite, Checkpoint, Goal, GoalResult, GuardedChange, Notice, TestCounts, TestsChange, Text, Trial, TriedMutant,
 };
 use ralph_core::{machine::LoopState, run::RunView};
 use ralph_gate::{
@@ -629,19 +628,13 @@ pub(super) async fn look<Run: RunFiles>(
             place,
         );
         ended = match tried.await {
-            // Tests that cannot be built without the work may notice another one.
-            Ok(Some(tried)) if tried.outcome == MutantOutcome::NoVerdict => {
-                look.mutants.push(tried);
-                bite::of_work(
-                    &mut runs,
-                    altered.await,
-                    (site.project.clone(), site.record.clone()),
-                    until,
-                )
-                .await
-                .map(|tried| look.mutants.extend(tried))
+            Ok(tried) => {
+                look.mutants.extend(tried);
+                let place = (site.project.clone(), site.record.clone());
+                let tried = bite::of_work(&mut runs, altered.await, place, until);
+                tried.await.map(|tried| look.mutants.extend(tried))
             }
-            tried => tried.map(|tried| look.mutants.extend(tried)),
+            Err(error) => Err(error),
         };
     }
     if let Err(error) = ended {

@@ -75,7 +75,7 @@ pub(super) fn verdicts(tried: &[TriedMutant]) -> usize {
     tried.iter().filter(has_verdict).count()
 }
 
-/// Tries `candidates` of the work with the agent's own tests, until one notices.
+/// Tries some `candidates` of the work with the agent's own tests: those that it adds to older files may be the ones that notice.
 ///
 /// # Errors
 /// [`GuardError`] if the agent's files cannot be restored.
@@ -87,10 +87,8 @@ pub(super) async fn of_work(
 ) -> Result<Vec<TriedMutant>, GuardError> {
     let begun = blocking(move || OpenTrial::replacing(Vec::new(), &project, &record));
     runs.held = InPlace::of(begun.await?);
-    let is_noticed = |tried: &TriedMutant| tried.outcome == MutantOutcome::Noticed;
     let at_most = usize::from(MUTANTS) - EXPECTATIONS;
-    let is_enough = |tried: &[TriedMutant]| tried.iter().any(is_noticed) || verdicts(tried) >= at_most;
-    let tried = bite(runs, candidates, is_enough, until).await;
+    let tried = bite(runs, candidates, |tried| verdicts(tried) >= at_most, until).await;
     runs.held.end().await.map(|()| tried)
 }
 
