@@ -1,4 +1,4 @@
-//! What the CI of a project runs.
+//! The commands of a project's CI.
 
 use ralph_gate::runner::Runners;
 use yaml_rust2::{Yaml, YamlLoader};
@@ -12,9 +12,9 @@ const FOR_MACHINES: [&str; 17] = [
     "apk", "apt", "brew", "clone", "curl", "deploy", "docker", "download", "fetch", "get", "install", "login",
     "publish", "push", "sudo", "upload", "wget",
 ];
-/// Programs that test nothing, whatever is in their arguments.
+/// Programs that test nothing, with any arguments.
 const FOR_FILES: [&str; 9] = ["cat", "cd", "cp", "echo", "export", "ls", "mkdir", "mv", "rm"];
-/// First words of lines that are no command of their own.
+/// First words of lines that are parts of a longer command.
 const CONTROL: [&str; 10] = ["if", "then", "else", "elif", "fi", "for", "while", "do", "done", "case"];
 
 /// Some commands that run in order, in a directory below the project or at its top.
@@ -75,8 +75,8 @@ impl Step {
         commands.filter(|command| !command.contains(['$', '{', '|', ';', '>']))
     }
 
-    /// The command lines that run tests: all of it if it can run here, or the lines that name tests. None passes whatever it
-    /// finds, as `test || true` does.
+    /// The command lines that run tests: the whole step if it can run here, or its lines that name tests. Those that cannot fail
+    /// (`test || true`) are left out.
     pub(super) fn tests(&self, runners: &Runners) -> Vec<String> {
         let first = |line: &str| line.split_whitespace().next().unwrap_or_default().to_owned();
         let runs_tests = |line: &str| {

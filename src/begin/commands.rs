@@ -27,7 +27,7 @@ pub(crate) struct CommandSuggestion {
     pub(crate) command: String,
     /// The file that the command was found in.
     pub(crate) from: String,
-    /// What may do the same where the command fails.
+    /// Commands that may do the same where this one fails.
     pub(crate) others: Vec<String>,
 }
 

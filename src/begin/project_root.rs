@@ -101,7 +101,7 @@ impl<'a> ProjectRoot<'a> {
         })
     }
 
-    /// What the project's CI runs; of GitHub's, what it runs on pull requests: on work of strangers, so that it publishes
+    /// The steps of the project's CI; of GitHub's, those on pull requests: they run on work of strangers, so that they publish
     /// nothing.
     pub(super) fn ci(&self) -> &[Step] {
         self.ci.get_or_init(|| {

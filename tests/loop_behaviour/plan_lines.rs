@@ -113,7 +113,8 @@ async fn what_was_done_may_be_removed_folded_or_moved() {
 #[tokio::test(start_paused = true)]
 async fn an_open_task_that_goes_elsewhere_is_asked_back_and_no_run_is_done_without_it() {
     // Exit code 6 is the limit on iterations, 8 the question about tasks that were not put back.
-    let moves: [(fn(u32, String) -> String, i32); 3] = [
+    type Move = fn(u32, String) -> String;
+    let moves: [(Move, i32); 3] = [
         (|_, plan| plan.replacen("- [ ] Write the parser\n", "", 1), 6),
         (
             |_, plan| plan.replace("- [ ] Write the parser", "<!-- - [ ] Write the parser -->"),

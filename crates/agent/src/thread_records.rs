@@ -64,7 +64,7 @@ impl ThreadRecords {
     }
 }
 
-/// What a thread has used since the last look.
+/// The tokens that a thread has used since the last look.
 fn new_usage(sessions: &Path, known: &mut SubagentReport) -> Vec<AgentSignal> {
     let Some(total) = record(sessions, &known.id).and_then(|path| used(&path)) else {
         return Vec::new();

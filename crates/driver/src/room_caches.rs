@@ -27,7 +27,7 @@ pub(super) struct RoomCaches {
     places: Vec<PathBuf>,
     /// The place of what takes files out of the caches, and of what is written to them.
     directory: PathBuf,
-    /// What is taken out; `None` if caches are as they are.
+    /// The files that are taken out; `None` if caches are as they are.
     hidden: Option<Vec<PathBuf>>,
     /// Hashes of the paths that were there before an agent worked; none after a restart.
     at_start: Option<HashSet<u64>>,
@@ -111,7 +111,7 @@ impl RoomCaches {
         slots.any(|written| written.join("upper").join(below).symlink_metadata().is_ok())
     }
 
-    /// What is taken out, where `output` names a cache with such files; with `None`, everything.
+    /// The files that are taken out, where `output` names a cache with such files; with `None`, everything.
     pub(super) fn hidden(&self, output: Option<&str>) -> Vec<PathBuf> {
         let is_named = |place: &&PathBuf| output.is_none_or(|output| output.contains(&*place.to_string_lossy()));
         let named: Vec<&PathBuf> = self.places.iter().filter(is_named).collect();

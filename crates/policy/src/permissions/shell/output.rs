@@ -1,4 +1,4 @@
-//! What a command prints, as far as other commands take it for names of files.
+//! The output of a command, as far as other commands take it for names of files.
 
 use super::{
     git,
@@ -28,7 +28,7 @@ pub(super) enum Printed {
     Text,
 }
 
-/// What a command prints.
+/// The output of a command.
 pub(super) fn printed(mut words: &[ShellWord]) -> Printed {
     let mut has_input = false;
     let name = loop {
