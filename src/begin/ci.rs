@@ -1,7 +1,11 @@
 //! The commands of a project's CI.
 
 use ralph_gate::runner::Runners;
-use yaml_rust2::{Yaml, YamlLoader};
+use yaml_rust2::{
+    Yaml, YamlLoader,
+    parser::{Event, MarkedEventReceiver, Parser},
+    scanner::{Marker, TScalarStyle},
+};
 
 /// Keys whose values are commands.
 const SCRIPTS: [&str; 5] = ["run", "script", "command", "commands", "test_script"];
@@ -13,7 +17,9 @@ const FOR_MACHINES: [&str; 17] = [
     "publish", "push", "sudo", "upload", "wget",
 ];
 /// Programs that test nothing, with any arguments.
-const FOR_FILES: [&str; 9] = ["cat", "cd", "cp", "echo", "export", "ls", "mkdir", "mv", "rm"];
+const FOR_FILES: [&str; 11] = [
+    "cat", "cd", "cp", "echo", "export", "git", "ls", "mkdir", "mv", "rm", "test",
+];
 /// First words of lines that are parts of a longer command.
 const CONTROL: [&str; 10] = ["if", "then", "else", "elif", "fi", "for", "while", "do", "done", "case"];
 
@@ -26,11 +32,25 @@ pub(super) struct Step {
 
 /// The steps in a file of a CI, whichever it is of: what its keys call scripts and commands.
 pub(super) fn steps(text: &str) -> Vec<Step> {
-    let mut steps = Vec::new();
-    for document in YamlLoader::load_from_str(text).unwrap_or_default() {
-        add(&document, &mut steps);
+    let (mut steps, mut loader) = (Vec::new(), WithoutAliases(YamlLoader::default()));
+    if Parser::new_from_str(text).load(&mut loader, true).is_ok() {
+        let documents = loader.0.documents().iter();
+        documents.for_each(|document| add(document, &mut steps));
     }
     steps
+}
+
+/// Loads nothing for an alias: a few lines of them could stand for more than fits into memory.
+struct WithoutAliases(YamlLoader);
+
+impl MarkedEventReceiver for WithoutAliases {
+    fn on_event(&mut self, event: Event, at: Marker) {
+        let event = match event {
+            Event::Alias(_) => Event::Scalar(String::new(), TScalarStyle::Plain, 0, None),
+            event => event,
+        };
+        self.0.on_event(event, at);
+    }
 }
 
 fn add(yaml: &Yaml, steps: &mut Vec<Step>) {
@@ -157,7 +177,9 @@ mod tests {
             ),
             ("script: |\n  for dir in spec/*; do\n    rspec $dir\n  done\n", &[]),
             ("script: [sudo apt install test, make, echo tests]\n", &[]),
+            ("script: [test -z x, git diff tests]\n", &[]),
             ("script: [\n", &[]),
+            ("a: &a [ctest]\nscript: *a\nother: {script: prove}\n", &["prove"]),
             ("- 1\n- two\n", &[]),
         ] {
             assert_eq!(tests(text), expected, "{text}");
