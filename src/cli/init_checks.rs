@@ -65,9 +65,10 @@ pub(super) fn prove(
             None => told(&goal, &result),
         });
         let own_home = makes_names_in_home(&result).then(|| format!("{OWN_HOME} && {}", goal.command));
+        let activated = activated(&place.project, &goal.command, &result.tail).filter(|_| !result.passed);
         let mut others = mem::take(&mut goal.others);
         others.retain(|_| !ran_tests(&result));
-        let others = own_home.into_iter().chain(others);
+        let others = own_home.into_iter().chain(activated).chain(others);
         let is_tried = goal.from != NAMED && missing.is_none();
         for command in others.filter(|_| is_tried) {
             let other = CommandSuggestion {
@@ -191,6 +192,16 @@ fn makes_names_in_home(result: &GoalResult) -> bool {
     !result.passed && denied_paths(&result.tail).any(is_new)
 }
 
+/// The command with the programs of its virtual environment in reach, if one of these was missing.
+fn activated(project: &Path, command: &str, said: &str) -> Option<String> {
+    let (environment, module) = command.split_once("/bin/python -m ")?;
+    let programs = project.join(environment).join("bin").read_dir().ok()?.flatten();
+    let is_missed = |name: &str| said.contains(&format!("No such file or directory: '{name}'"));
+    let mut names = programs.filter_map(|entry| entry.file_name().into_string().ok());
+    let is_missed = names.any(|name| is_missed(&name));
+    is_missed.then(|| format!("export PATH=\"$PWD/{environment}/bin:$PATH\" && python -m {module}"))
+}
+
 /// Whether the command of a goal runs tests, some of which pass.
 fn ran_tests(result: &GoalResult) -> bool {
     result.passed || result.tests.as_ref().is_some_and(|tests| tests.passed > 0)
@@ -290,6 +301,27 @@ mod tests {
             ("it failed", None),
         ] {
             assert_eq!(not_found(said), program, "{said}");
+        }
+    }
+
+    #[test]
+    fn tests_that_start_programs_of_their_environment_find_them() {
+        let project = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(project.path().join(".venv/bin")).unwrap();
+        std::fs::write(project.path().join(".venv/bin/dotenv"), "").unwrap();
+        let command = ".venv/bin/python -m pytest -q";
+        for (said, expected) in [
+            (
+                "E  FileNotFoundError: [Errno 2] No such file or directory: 'dotenv'\n",
+                Some("export PATH=\"$PWD/.venv/bin:$PATH\" && python -m pytest -q"),
+            ),
+            (
+                "E  FileNotFoundError: [Errno 2] No such file or directory: 'a.txt'\n",
+                None,
+            ),
+        ] {
+            assert_eq!(activated(project.path(), command, said).as_deref(), expected, "{said}");
+            assert_eq!(activated(project.path(), "pytest -q", said), None);
         }
     }
 
