@@ -104,16 +104,16 @@ fn lies() -> Vec<VandalScenario> {
         jsonl(
             "empties the plan",
             ": > PLAN.md; over \"$(promise)\"",
-            7,
-            7,
-            "BreakerOpen",
+            8,
+            2,
+            "does not put them back: Task 1; Task 2",
         ),
         jsonl(
             "takes open tasks out of the plan",
             "printf -- '- [x] Task 1\\n' > PLAN.md; over \"$(promise)\"",
-            7,
             8,
-            "BreakerOpen",
+            2,
+            "does not put them back: Task 2",
         ),
         VandalScenario {
             args: &["--max-iterations", "6"],

@@ -27,33 +27,33 @@ fn plans() -> Vec<VandalScenario> {
         jsonl(
             "rewords the tasks and ticks them",
             r#"sed -i 's/- \[ \] Task/- [x] Chore/' PLAN.md; over "$(promise)""#,
-            7,
             8,
-            "BreakerOpen",
+            2,
+            "does not put them back: Task 1; Task 2",
         ),
         VandalScenario {
             plan: "- [ ] Same\n- [ ] Same\n- [ ] Other\n",
             ..jsonl(
                 "drops one of two equal tasks",
                 &format!("if [ $n = 1 ]; then sed -i 1d PLAN.md; else {TICK_ALL}; fi; over \"$(promise)\""),
-                7,
-                9,
-                "BreakerOpen",
+                8,
+                2,
+                "does not put them back: Same",
             )
         },
         jsonl(
             "puts the open tasks into a comment",
             r#"printf -- '- [x] Task 1\n\n<!--\n- [ ] Task 2\n-->\n' > PLAN.md; over "$(promise)""#,
-            7,
             8,
-            "BreakerOpen",
+            2,
+            "does not put them back: Task 2",
         ),
         jsonl(
             "puts the open tasks into a fence",
             r#"printf -- '- [x] Task 1\n\n```\n- [ ] Task 2\n```\n' > PLAN.md; over "$(promise)""#,
-            7,
             8,
-            "BreakerOpen",
+            2,
+            "does not put them back: Task 2",
         ),
         jsonl(
             "marks tasks in a way of its own",
@@ -148,9 +148,9 @@ fn replaced_plans() -> Vec<VandalScenario> {
         jsonl(
             "links the plan to another one",
             r#"printf -- '- [x] Something else\n' > other.md; ln -sf other.md PLAN.md; over "$(promise)""#,
-            7,
             8,
-            "BreakerOpen",
+            2,
+            "does not put them back: Task 1; Task 2",
         ),
         jsonl(
             "takes the plan's permissions away",
@@ -164,9 +164,9 @@ fn replaced_plans() -> Vec<VandalScenario> {
             ..jsonl(
                 "makes prose of the plan while the goal passes",
                 "echo 'All of it is done.' > PLAN.md; touch real.txt; over \"$(promise)\"",
-                7,
                 8,
-                "BreakerOpen",
+                2,
+                "does not put them back: Task 1; Task 2",
             )
         },
         jsonl(
