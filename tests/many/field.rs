@@ -67,7 +67,7 @@ impl Field {
         let args: Vec<String> = files
             .chain(["--jobs".to_owned(), jobs, "--goal".to_owned(), format!("all={goal}")])
             .collect();
-        batch(&self.sandbox, &args.iter().map(String::as_str).collect::<Vec<_>>()).run(SOON)
+        batch(&self.sandbox, &args.iter().map(String::as_str).collect::<Vec<_>>()).run(SOON * 2)
     }
 
     /// Runs the batch and checks that all plans are merged.
