@@ -24,7 +24,6 @@ const FOR_FILES: [&str; 11] = [
 const CONTROL: [&str; 10] = ["if", "then", "else", "elif", "fi", "for", "while", "do", "done", "case"];
 
 /// Some commands that run in order, in a directory below the project or at its top.
-#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Step {
     directory: Option<String>,
     commands: Vec<String>,
@@ -98,10 +97,9 @@ impl Step {
     /// The command lines that run tests: the whole step if it can run here, or its lines that name tests. Those that cannot fail
     /// (`test || true`) are left out.
     pub(super) fn tests(&self, runners: &Runners) -> Vec<String> {
-        let first = |line: &str| line.split_whitespace().next().unwrap_or_default().to_owned();
         let runs_tests = |line: &str| {
             let is_counted = runners.likely(line).iter().any(|runner| runner.counts_tests());
-            (is_counted || has_word(line, &TESTS)) && !FOR_FILES.contains(&&*first(line))
+            (is_counted || has_word(line, &TESTS)) && !begins_with(line, &FOR_FILES)
         };
         let is_plain = |line: &&String| !line.contains("${{") && !line.contains("||");
         let needed: Vec<&String> = self
@@ -109,7 +107,7 @@ impl Step {
             .iter()
             .filter(|line| !has_word(line, &FOR_MACHINES))
             .collect();
-        if needed.iter().any(|line| CONTROL.contains(&&*first(line))) || !needed.iter().any(|line| runs_tests(line)) {
+        if needed.iter().any(|line| begins_with(line, &CONTROL)) || !needed.iter().any(|line| runs_tests(line)) {
             return Vec::new();
         }
         let lines = match needed.iter().all(is_plain) {
@@ -127,9 +125,15 @@ impl Step {
     }
 }
 
+fn begins_with(line: &str, words: &[&str]) -> bool {
+    line.split_whitespace()
+        .next()
+        .is_some_and(|first| words.contains(&first))
+}
+
 fn has_word(line: &str, words: &[&str]) -> bool {
-    let mut parts = line.split(|sign: char| !sign.is_alphanumeric() && sign != '-' && sign != '_');
-    parts.any(|part| words.contains(&part) || part.split(['-', '_']).any(|part| words.contains(&part)))
+    let mut parts = line.split(|sign: char| !sign.is_alphanumeric());
+    parts.any(|part| words.contains(&part))
 }
 
 #[cfg(test)]
@@ -170,7 +174,7 @@ mod tests {
                 "jobs:\n  a:\n    steps:\n    - run: {name: Test, command: prove -l t}\n",
                 &["prove -l t"],
             ),
-            // Of a step that needs more than this machine has, the lines that can be told.
+            // Some lines of a step that needs more than this machine has.
             (
                 "script:\n- export A=${{ matrix.a }}\n- ctest\n- phpunit test/Weak.php || true\n",
                 &["ctest"],

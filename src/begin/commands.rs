@@ -20,7 +20,7 @@ const TESTS: &str = "tests";
 const CI: &str = "the CI";
 
 /// A command that verifies work.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CommandSuggestion {
     /// The name of the goal.
     pub(crate) name: String,
@@ -36,21 +36,20 @@ pub(crate) struct CommandSuggestion {
 pub(crate) fn suggestions(project: &Path, runners: &Runners) -> Vec<CommandSuggestion> {
     let root = ProjectRoot::new(project, "");
     let mut found = suggestions_at(&root, runners);
-    if found.is_empty() {
+    let is_whole = !found.is_empty();
+    if !is_whole {
         add_parts(project, "", PART_LEVELS, runners, &mut found);
         found.truncate(PARTS_CAP);
     }
     let mut in_ci = root.ci().iter().flat_map(|step| step.tests(runners));
-    let are_parts = found
-        .first()
-        .is_some_and(|first| first.name != TESTS && first.command.starts_with("cd "));
+    let has_parts = !is_whole && !found.is_empty();
     match found.iter_mut().find(|suggestion| suggestion.name == TESTS) {
         Some(tests) => {
             let others = in_ci.filter(|command| *command != tests.command);
             tests.others.extend(others);
             tests.others.truncate(OTHERS_CAP);
         }
-        None if are_parts => {}
+        None if has_parts => {}
         None => {
             let tests = in_ci.next().map(|command| CommandSuggestion {
                 name: TESTS.to_owned(),
@@ -118,6 +117,10 @@ struct SuggestedCommands {
 
 impl SuggestedCommands {
     fn add(&mut self, name: &str, command: impl Into<String>, from: impl Into<String>) {
+        self.add_with(name, command, from, Vec::new());
+    }
+
+    fn add_with(&mut self, name: &str, command: impl Into<String>, from: impl Into<String>, others: Vec<String>) {
         let count = self.named.entry(name.to_owned()).or_default();
         *count += 1;
         let name = match *count {
@@ -128,7 +131,7 @@ impl SuggestedCommands {
             name,
             command: command.into(),
             from: from.into(),
-            others: Vec::new(),
+            others,
         });
     }
 
@@ -289,10 +292,8 @@ fn of_runners(root: &ProjectRoot<'_>, runners: &Runners, found: &mut SuggestedCo
     };
     let mut commands = runners.iter().filter_map(start);
     if let Some((command, from)) = commands.next() {
-        found.add(TESTS, command, from);
-        let others = commands.map(|(command, _)| command);
-        let tests = found.suggestions.last_mut();
-        tests.expect("one was added").others.extend(others);
+        let others = commands.map(|(command, _)| command).collect();
+        found.add_with(TESTS, command, from, others);
     }
 }
 
@@ -564,7 +565,7 @@ mod tests {
             ),
             (&[("CMakeLists.txt", "project(a)\n")], &[]),
             (&[("Gemfile", ""), ("Rakefile", "")], &["tests=bundle exec rake test"]),
-            // What no tool says, the CI may.
+            // Tests that only the CI names.
             (
                 &[(
                     ".github/workflows/ci.yml",

@@ -710,7 +710,7 @@ async fn bitten(
     let at_once = any_at_once(runs, &mut tests, EXPECTATIONS).await.unwrap_or_default();
     let left = EXPECTATIONS - at_once.len();
     mutants.extend(at_once);
-    mutants.extend(bite::bite(runs, tests, |tried| verdicts(tried) >= left, until).await);
+    mutants.extend(bite::bite(runs, tests, left, until).await);
     mutants
 }
 

@@ -74,9 +74,12 @@ impl Repository {
     pub fn remove_lock(&self, lock: &FoundLock) -> LockRemoval {
         let mut directories = self.directories();
         directories.push(self.layout.root.clone());
+        if lock.is_shared {
+            return LockRemoval::Kept;
+        }
         let deadline = Instant::now() + WAIT_FOR_GIT;
-        while lock.is_shared || proc::runs_below("git", &directories) {
-            if lock.is_shared || Instant::now() > deadline {
+        while proc::runs_below("git", &directories) {
+            if Instant::now() > deadline {
                 return LockRemoval::Kept;
             }
             thread::sleep(WAIT_FOR_GIT / 40);

@@ -49,16 +49,16 @@ pub(super) async fn narrow(runs: &mut AlteredRuns, candidates: &[Candidate], at_
     runs.narrow(as_they_are.collect(), &names).await
 }
 
-/// Tries `candidates`, each alone, until those are enough.
+/// Tries `candidates`, each alone, until `at_most` have a verdict.
 pub(super) async fn bite(
     runs: &mut AlteredRuns,
     candidates: Vec<Candidate>,
-    is_enough: impl Fn(&[TriedMutant]) -> bool,
+    at_most: usize,
     until: Instant,
 ) -> Vec<TriedMutant> {
     let mut tried = Vec::new();
     for candidate in candidates {
-        if is_enough(&tried) || Instant::now() >= until {
+        if verdicts(&tried) >= at_most || Instant::now() >= until {
             break;
         }
         let Some(outcome) = runs.outcome(candidate.file()).await else {
@@ -88,7 +88,7 @@ pub(super) async fn of_work(
     let begun = blocking(move || OpenTrial::replacing(Vec::new(), &project, &record));
     runs.held = InPlace::of(begun.await?);
     let at_most = usize::from(MUTANTS) - EXPECTATIONS;
-    let tried = bite(runs, candidates, |tried| verdicts(tried) >= at_most, until).await;
+    let tried = bite(runs, candidates, at_most, until).await;
     runs.held.end().await.map(|()| tried)
 }
 
