@@ -44,13 +44,13 @@ pub struct Outcome {
     pub first_hour: FirstHour,
 }
 
-/// What it takes from a clone to a verified end.
+/// The effort from a clone to a verified end.
 #[derive(Debug)]
 pub struct FirstHour {
     /// Commands of the user: the clone, the project's own preparation, `ralph init` and `ralph`.
     pub commands: usize,
     pub init: Duration,
-    /// What the CI tests with and no goal does.
+    /// Commands of the CI's tests that no goal has.
     pub missed: Vec<String>,
 }
 

@@ -21,7 +21,7 @@ pub struct Project {
     /// A shell command that installs what the tests need, as the project's own instructions say.
     #[serde(default)]
     pub ready: String,
-    /// What its CI runs on one machine to test it, in the words of a goal.
+    /// Parts of the goals that run what its CI tests with on one machine.
     #[serde(default)]
     pub tests: Vec<String>,
     /// The kind of each commit.

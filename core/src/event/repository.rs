@@ -40,7 +40,7 @@ pub struct HeadPlace {
     pub branch: Option<Text>,
     /// The branch that was checked out when the run began; `None` if HEAD was detached.
     pub begun_on: Option<Text>,
-    /// What was begun and not finished, such as a rebase.
+    /// An operation that was begun and not finished, such as a rebase.
     pub operation: Option<Text>,
     /// The newest of the commits that are on no branch; `None` if every commit is on one.
     pub tip: Option<Text>,

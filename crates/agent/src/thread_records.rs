@@ -1,4 +1,4 @@
-//! What codex writes of the threads of its subagents: `codex exec` reports that they run, and not what they use.
+//! The records that codex writes of the threads of its subagents: `codex exec` reports that they run, and not what they use.
 //!
 //! A thread's record is `sessions/YEAR/MONTH/DAY/rollout-TIME-THREAD.jsonl` in codex's own directory. A thread that was
 //! forked begins with the usage of the other, so what counts is the difference.
