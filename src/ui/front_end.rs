@@ -352,7 +352,7 @@ pub(super) fn commits_of(paths: &ProjectPaths, supervisor: &Supervisor) -> Commi
 
 pub(super) fn differ(differ: Differ) -> tui::PatchSource {
     Arc::new(move |request: &DiffRequest| {
-        let patch = differ.patch(&request.before, request.after.as_ref());
+        let patch = differ.patch(&request.before, request.after.as_ref(), &request.plan);
         patch.map_err(|error| with_causes(&error))
     })
 }

@@ -119,7 +119,7 @@ impl RunFiles for JobContext {
         let (Some(repository), Some(from), Some(to)) = (&self.repository, from, to) else {
             return Work::default();
         };
-        let patch = repository.patch(from, Some(to));
+        let patch = repository.patch(from, Some(to), &self.settings.plan);
         let files = earlier_files(Some(repository), self.paths.project(), Some(from), Some(to));
         let is_work = |(path, _): &(String, FileContent)| self.is_work(&self.paths.project().join(path));
         let files: Option<Vec<_>> = files.map(|files| files.into_iter().filter(is_work).collect());
@@ -516,7 +516,7 @@ impl JobContext {
             task: review.subject.task.as_deref(),
             claims_done: review.subject.claims_done,
             iteration: job.iteration,
-            changes: review.changes(repository, now).as_ref(),
+            changes: review.changes(repository, now, &self.settings.plan).as_ref(),
             goals: &review.goals,
             findings: &review.subject.findings,
             standing: &standing,

@@ -47,10 +47,15 @@ impl ReviewScope {
     }
 
     /// Returns the changes up to `now`; `None` without checkpoints or if git fails.
-    pub(super) fn changes(&self, repository: Option<&Repository>, now: Option<&Checkpoint>) -> Option<ReviewedChanges> {
+    pub(super) fn changes(
+        &self,
+        repository: Option<&Repository>,
+        now: Option<&Checkpoint>,
+        plan: &Path,
+    ) -> Option<ReviewedChanges> {
         let (since, now) = (self.since.as_ref()?, now?);
         Some(ReviewedChanges {
-            patch: repository?.patch(since, Some(now)).ok()?,
+            patch: repository?.patch(since, Some(now), plan).ok()?,
             command: format!("git diff {:.12} {:.12}", since.tree, now.tree),
         })
     }

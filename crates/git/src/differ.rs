@@ -1,6 +1,6 @@
 //! Makes patches for a screen that asks for them now and then.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
 use ralph_core::event::Checkpoint;
@@ -44,17 +44,17 @@ impl Differ {
         }
     }
 
-    /// Makes the patch from one checkpoint to another, or to the files as they are now.
+    /// Makes the patch from one checkpoint to another, or to the files as they are now, with the plan last.
     ///
     /// # Errors
     /// [`DifferError`] if there is no repository, or as [`Repository::patch`].
-    pub fn patch(&self, from: &Checkpoint, to: Option<&Checkpoint>) -> Result<String, DifferError> {
+    pub fn patch(&self, from: &Checkpoint, to: Option<&Checkpoint>, plan: &Path) -> Result<String, DifferError> {
         let mut found = self.repository.lock();
         let repository = match found.take() {
             Some(repository) => repository,
             None => self.discover()?,
         };
-        let patch = repository.patch(from, to);
+        let patch = repository.patch(from, to, plan);
         *found = Some(repository);
         Ok(patch?)
     }

@@ -1,5 +1,7 @@
 //! Renders changes as patches.
 
+use std::path::Path;
+
 use ralph_core::event::Checkpoint;
 
 use super::{GitError, Repository, process::GitOutput};
@@ -30,14 +32,37 @@ pub(super) fn patch_text(output: &GitOutput, git: &str, from: &str, to: &str) ->
     text
 }
 
+/// Moves the plan to the end of a patch: its ticks are in nearly every one, and are not what a reader looks for. A patch that
+/// was cut stays as it is.
+pub(super) fn with_plan_last(output: &mut GitOutput, plan: &Path) {
+    let (mut at, mut plan_begins, mut plan_ends) = (0, None, None);
+    for line in output.stdout.split_inclusive(|byte| *byte == b'\n') {
+        // All lines of a file's contents begin with another sign.
+        if let Some(names) = line.strip_prefix(b"diff --git a/") {
+            let names = String::from_utf8_lossy(names);
+            let is_plan = names.split_once(" b/").is_some_and(|(name, _)| plan.ends_with(name));
+            match plan_begins {
+                None if is_plan => plan_begins = Some(at),
+                Some(_) if plan_ends.is_none() => plan_ends = Some(at),
+                _ => {}
+            }
+        }
+        at += line.len();
+    }
+    if let Some((begins, ends)) = plan_begins.zip(plan_ends).filter(|_| !output.cut) {
+        output.stdout[begins..].rotate_left(ends - begins);
+    }
+}
+
 impl Repository {
-    /// Renders the patch from one checkpoint to another, or to the present files: statistics first, then the lines.
+    /// Renders the patch from one checkpoint to another, or to the present files: statistics first, then the lines, those of
+    /// the plan last.
     ///
     /// A patch above 1 MiB is cut, and ends with a note.
     ///
     /// # Errors
     /// [`GitError::Refused`] when a checkpoint is gone.
-    pub fn patch(&self, from: &Checkpoint, to: Option<&Checkpoint>) -> Result<String, GitError> {
+    pub fn patch(&self, from: &Checkpoint, to: Option<&Checkpoint>, plan: &Path) -> Result<String, GitError> {
         let to = self.tree_of(to)?;
         if from.tree == to {
             return Ok(String::new());
@@ -47,6 +72,7 @@ impl Repository {
         let left = CAP_BYTES.saturating_sub(output.stdout.len());
         let nested = self.nested_patches(&from.tree, &to, &PATCH, left)?;
         output.stdout.extend(nested);
+        with_plan_last(&mut output, plan);
         Ok(patch_text(&output, &self.store_git_in_words(), &from.tree, &to))
     }
 

@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
@@ -10,6 +10,7 @@ use ralph_core::event::{Checkpoint, RunId};
 
 use super::{
     CheckpointPosition, GitError, Moment, Repository,
+    patch::with_plan_last,
     process::{Git, nul_separated},
     restore::no_checkpoint,
     store::CHECKPOINTS,
@@ -180,7 +181,7 @@ impl Repository {
     }
 
     /// Renders the difference from one checkpoint to another, or to the present files, as git prints it, up to 8 MiB: that of
-    /// `only` some paths below the root, or of all where it is empty. The contents of files are not escaped.
+    /// `only` some paths below the root, or of all where it is empty; the plan comes last. The contents of files are not escaped.
     ///
     /// # Errors
     /// [`GitError::Refused`] when a checkpoint is gone.
@@ -191,6 +192,7 @@ impl Repository {
         detail: DiffDetail,
         colour: DiffColour,
         only: &[PathBuf],
+        plan: &Path,
     ) -> Result<RenderedDiff, GitError> {
         let to = self.tree_of(to)?;
         let is_patch = detail == DiffDetail::Patch;
@@ -218,6 +220,7 @@ impl Repository {
             let left = DIFFERENCE_BYTES.saturating_sub(output.stdout.len());
             output.stdout.extend(self.nested_patches(&from.tree, &to, &args, left)?);
         }
+        with_plan_last(&mut output, plan);
         let whole = format!("{} diff {:.12} {to:.12}", self.store_git_in_words(), from.tree);
         Ok(RenderedDiff {
             bytes: output.stdout,

@@ -7,7 +7,7 @@ use std::{
 
 use ralph_core::event::RunId;
 use ralph_git::{AfterCheckpoint, DiffColour, DiffDetail, GitError, IterationCheckpoints, NoRepository, RenderedDiff};
-use ralph_state::store::lock;
+use ralph_state::store::{journal::read_view, lock};
 use ralph_system::{paths::ProjectPaths, proc::Supervisor};
 use thiserror::Error;
 
@@ -39,7 +39,7 @@ pub struct DifferenceRequest {
 }
 
 /// Renders the changes of iterations of `run` in git's format, up to a size limit. The patch lies between the
-/// checkpoints around them or, while the last of them runs, between the first checkpoint and the current files.
+/// checkpoints around them or, while the last of them runs, between the first checkpoint and the current files. The plan comes last.
 ///
 /// # Errors
 /// [`DifferenceError::Scratch`] without a temporary directory, [`DifferenceError::NoRepository`] without a repository,
@@ -60,6 +60,9 @@ pub fn difference(
     } = request;
     let scratch = tempfile::tempdir().map_err(DifferenceError::Scratch)?;
     let repository = repository(paths, scratch.path(), include, supervisor)?;
+    let plan = read_view(paths, run)
+        .map(|view| view.settings.plan.clone())
+        .unwrap_or_default();
     let IterationCheckpoints { before, after } = repository.around(run, since, n)?;
     let after = match after {
         AfterCheckpoint::Checkpoint(after) => Some(after),
@@ -68,5 +71,5 @@ pub fn difference(
     };
     let project = paths.project().strip_prefix(repository.root()).unwrap_or(Path::new(""));
     let only: Vec<PathBuf> = only.iter().map(|path| project.join(path)).collect();
-    Ok(repository.difference(&before, after.as_ref(), detail, colour, &only)?)
+    Ok(repository.difference(&before, after.as_ref(), detail, colour, &only, &plan)?)
 }

@@ -360,7 +360,9 @@ fn objects_are_what_their_names_say_whatever_the_repository_says_of_them() {
     let last = after(&repository, 1).checkpoint;
     let shown = || {
         let (detail, colour) = (DiffDetail::Patch, DiffColour::No);
-        let diff = repository.difference(&first, Some(&last), detail, colour, &[]).unwrap();
+        let diff = repository
+            .difference(&first, Some(&last), detail, colour, &[], Path::new("PLAN.md"))
+            .unwrap();
         let commits = repository
             .commits_within(crate::process::DEADLINE, &first, &last)
             .unwrap();

@@ -155,9 +155,9 @@ fn a_patch_has_what_differs_in_each_kind() {
         let repository = project.open();
         let header = format!("+++ b/{path}/kept");
         for to in [Some(&second), None] {
-            let patch = repository.patch(&first, to).unwrap();
+            let patch = repository.patch(&first, to, Path::new("PLAN.md")).unwrap();
             assert!(patch.contains(&header) && patch.contains("+other"), "{path}: {patch}");
-            let shown = repository.difference(&first, to, DiffDetail::Patch, DiffColour::No, &[]);
+            let shown = repository.difference(&first, to, DiffDetail::Patch, DiffColour::No, &[], Path::new("PLAN.md"));
             let shown = String::from_utf8(shown.unwrap().bytes).unwrap();
             assert!(shown.contains(&header) && shown.contains("+other"), "{path}: {shown}");
         }

@@ -136,13 +136,14 @@ fn a_long_difference_is_cut_and_says_what_shows_it_all() {
             super::super::DiffDetail::Patch,
             super::super::DiffColour::No,
             &[],
+            Path::new("PLAN.md"),
         )
         .unwrap();
     assert_eq!(shown.bytes.len(), 8 << 20);
     let command = shown.whole.unwrap();
     let whole = Command::new("sh").args(["-c", &command]).output().unwrap();
     assert!(whole.stdout.len() > 16 << 20);
-    let patch = repository.patch(&from, Some(&to)).unwrap();
+    let patch = repository.patch(&from, Some(&to), Path::new("PLAN.md")).unwrap();
     assert!(patch.len() < (1 << 20) + 200, "{}", patch.len());
     assert!(
         patch.contains("[the patch is longer: `git --git-dir="),

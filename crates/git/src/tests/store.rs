@@ -86,8 +86,40 @@ fn a_repository_that_is_cleared_of_objects_costs_no_checkpoint() {
     let AfterCheckpoint::Checkpoint(after) = around.after else {
         panic!("{around:?}")
     };
-    let shown = repository.difference(&around.before, Some(&after), DiffDetail::Patch, DiffColour::No, &[]);
+    let shown = repository.difference(
+        &around.before,
+        Some(&after),
+        DiffDetail::Patch,
+        DiffColour::No,
+        &[],
+        Path::new("PLAN.md"),
+    );
     assert!(String::from_utf8_lossy(&shown.unwrap().bytes).contains("+changed"));
+}
+
+#[test]
+fn the_plan_is_the_last_file_of_a_patch() {
+    let project = Project::new();
+    project.write("docs/PLAN.md", "- [ ] one\n");
+    project.write("lines", "");
+    let repository = found(&project, &project.scratch);
+    let from = before(&repository, 1).checkpoint;
+    project.write("docs/PLAN.md", "- [x] one\n");
+    project.write("lines", "diff --git a/docs/PLAN.md b/docs/PLAN.md\n");
+    project.write("zeros", "0\n");
+    let to = after(&repository, 1).checkpoint;
+    let shown = |plan: &str| {
+        let plan = project.root.join(plan);
+        let shown = repository.difference(&from, Some(&to), DiffDetail::Patch, DiffColour::No, &[], &plan);
+        let shown = String::from_utf8(shown.unwrap().bytes).unwrap();
+        assert!(repository.patch(&from, Some(&to), &plan).unwrap().ends_with(&shown));
+        let names = shown.lines().filter_map(|line| line.strip_prefix("diff --git a/"));
+        names
+            .map(|names| names.split(' ').next().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(shown("docs/PLAN.md"), ["lines", "zeros", "docs/PLAN.md"]);
+    assert_eq!(shown("PLAN.md"), ["docs/PLAN.md", "lines", "zeros"]);
 }
 
 #[test]

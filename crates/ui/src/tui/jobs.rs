@@ -188,6 +188,7 @@ fn diff_request(model: &Model, since: u32, iteration: u32) -> Option<Result<Diff
         iteration,
         before,
         after: after.cloned(),
+        plan: model.run.settings.plan.clone(),
     }))
 }
 

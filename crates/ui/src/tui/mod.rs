@@ -76,6 +76,8 @@ pub struct DiffRequest {
     pub iteration: u32,
     pub before: Checkpoint,
     pub after: Option<Checkpoint>,
+    /// The plan, which comes last.
+    pub plan: PathBuf,
 }
 
 /// Produces the text of a patch, statistics first. Called off the screen's thread; may block.
