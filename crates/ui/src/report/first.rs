@@ -356,7 +356,7 @@ fn ended(report: &RunReport) -> Option<String> {
     (!named.is_empty()).then(|| format!("processes that sessions left: {}", listed(&named)))
 }
 
-/// The cost, as far as it is known, and of a task.
+/// The cost, as far as it is known, of a task, and of the tasks that are left.
 fn cost(report: &RunReport) -> Option<String> {
     let worked = report.iterations().filter(|row| row.outcome.is_some());
     let (all, unknown) = worked.fold((0_u64, 0_u64), |(all, unknown), row| {
@@ -375,14 +375,25 @@ fn cost(report: &RunReport) -> Option<String> {
         return Some("unknown: the agent reports none".to_owned());
     };
     let total = usage.cost_usd.unwrap_or_default();
-    let done = report.totals.tasks_done;
-    let each = (done > 1).then(|| format!(", ${:.2} a task", total / f64::from(done)));
+    // Tasks that were done before the run cost nothing of it.
+    let done: u32 = report.iterations().map(|row| row.closed).sum();
+    let open = report.totals.tasks_open;
+    let each = total / f64::from(done);
+    let each = match (done, open) {
+        (0, _) | (1, 0) => String::new(),
+        (_, 0) => format!(", ${each:.2} a task"),
+        (_, open) => format!(
+            ", ${each:.2} a task, at this rate ${:.2} for {}",
+            each * f64::from(open),
+            counted(open.into(), "open task")
+        ),
+    };
     let idle = report.iterations().filter(|row| row.progress == Some(false));
     let (rows, idle) = idle.fold((0_u64, 0.0), |(rows, sum), row| {
         (rows + 1, sum + row.usage.cost_usd.unwrap_or_default())
     });
     let idle = (idle > 0.0).then(|| format!(", ${idle:.2} of it in {} without progress", counted(rows, "iteration")));
-    let each = each.unwrap_or_default() + &idle.unwrap_or_default();
+    let each = each + &idle.unwrap_or_default();
     Some(match unknown {
         0 => format!("{known}{each}"),
         _ => format!(

@@ -574,7 +574,7 @@ STOPPED: time limit reached · 5 of 6 tasks · $10.50 · 1m00s · tests: broken 
                 far more than the others: iteration 4 (+900 −0), iteration 2 ($9.00)
   refused       by the sandbox: to read /home/ada/.ssh; to write /home/ada/.bashrc
   ended         processes that sessions left: `sleep 3000`, `git gc` ×2
-  cost          at least $10.50, $2.10 a task: 1 of 5 iterations reported none
+  cost          at least $10.50, $2.10 a task, at this rate $2.10 for 1 open task: 1 of 5 iterations reported none
   needs you     decide whether to continue (1 task open)
 "#);
     assert!(
