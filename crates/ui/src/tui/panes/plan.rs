@@ -323,6 +323,10 @@ fn details_of(model: &Model, task: usize, width: u16) -> Vec<(String, TextRole)>
         spent.extend(cost_in_words(&usage).map(|cost| format!(" · {cost}")));
         lines.push((spent, TextRole::Dim));
     }
+    if let Some((goal, iteration)) = broken_goal(model, task) {
+        let text = one_line(&format!("broke {goal} in iteration {iteration}"));
+        lines.push((text, TextRole::Bad));
+    }
     let mut blocks = model.run.blocks.iter().rev();
     let block = blocks.find(|block| block.task.as_ref() == Some(&task.text) && !task.done);
     if let Some(block) = block {
@@ -353,6 +357,16 @@ fn spent(model: &Model, task: &PlanTask) -> Option<String> {
     })
 }
 
+/// The failing goal that the work on a task has broken, and the iteration that did.
+fn broken_goal<'m>(model: &'m Model, task: &PlanTask) -> Option<(&'m str, u32)> {
+    let work = model.run.iterations.work.get(&task.text)?;
+    model.run.goals.iter().find_map(|goal| {
+        let by = goal.suspects()?.alone()?;
+        let is_of_task = work.iterations.binary_search(&by).is_ok();
+        is_of_task.then_some((&*goal.name, by))
+    })
+}
+
 /// Draws the details of the selected task.
 fn details((part, lines): &(Rect, Vec<(String, TextRole)>), pen: &mut Pen<'_>) {
     if part.is_empty() {
@@ -369,6 +383,7 @@ fn task(task: &PlanTask, current: Option<&PlanTask>, is_left_out: bool, model: &
     let is_current = current == Some(task);
     let glyphs = pen.theme.glyphs;
     let (sign, sign_role, text_role) = match (task.done, is_current) {
+        (true, _) if broken_goal(model, task).is_some() => (glyphs.bad, TextRole::Bad, TextRole::Plain),
         (true, _) => (glyphs.done, TextRole::Good, TextRole::Dim),
         (false, _) if is_left_out => ("-", TextRole::Dim, TextRole::Dim),
         (false, _) if model.run.is_set_aside(&task.text) => ("?", TextRole::Wait, TextRole::Plain),
@@ -524,6 +539,7 @@ mod tests {
     };
 
     use crossterm::event::KeyCode;
+    use ralph_core::run::GoalStatus;
 
     use crate::tui::{
         testing::{begun, model, plan, running},
@@ -589,6 +605,31 @@ mod tests {
         assert!(parts(&model).details.1.is_empty(), "a few rows are for the tasks alone");
         model.ui.zoomed = true;
         assert!(!parts(&model).details.1.is_empty());
+    }
+
+    #[test]
+    fn a_done_task_whose_work_broke_a_goal_is_marked_and_says_so() {
+        let mut events = running();
+        events.push(plan(1, 4));
+        let mut model = model(160, 50, events);
+        model.ui.focus = Focus::Plan;
+        model.ui.task = Some(0);
+        let work = &model.run.iterations.work["Write the parser"];
+        let broke = *work.iterations.last().unwrap();
+        let details = |model: &Model| SideBarAreas::new(model, &model.layout()).details.1;
+        let told = ("broke tests in iteration".to_owned(), TextRole::Bad);
+        let is_told = |(text, role): &(String, TextRole)| text.starts_with(&told.0) && *role == told.1;
+        assert!(!details(&model).iter().any(is_told));
+        let goal = GoalStatus {
+            passed_with: Some(broke - 1),
+            broken_by: Some(broke),
+            ..GoalStatus::unknown("tests")
+        };
+        model.run.goals = vec![goal];
+        assert!(details(&model).iter().any(is_told), "{:?}", details(&model));
+        // One of several may have broken it.
+        model.run.goals[0].broken_by = Some(broke + 1);
+        assert!(!details(&model).iter().any(is_told));
     }
 
     #[test]
