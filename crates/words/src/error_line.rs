@@ -78,6 +78,10 @@ fn is_boxed(line: &str) -> bool {
 }
 
 fn says(line: &str) -> Option<Says> {
+    // How a program is called stands before what is wrong with the call.
+    if line.to_lowercase().contains("usage: ") {
+        return None;
+    }
     if line.starts_with("E  ") || line.contains(" panicked at ") {
         return Some(Says::Error);
     }
@@ -259,6 +263,11 @@ mod tests {
         (
             "typed.py:1: note: By default\ntyped.py:2: error: Incompatible return value type (got \"int\", expected \"str\")  [return-value]\nFound 1 error in 1 file (checked 1 source file)\n",
             "typed.py:2: error: Incompatible return value type (got \"int\", expected \"str\")  [return-value]",
+        ),
+        (
+            "ERROR: usage: __main__.py [options] [file_or_dir] [file_or_dir] [...]\n__main__.py: error: unrecognized arguments: --cov=tablib \
+             --cov-report=xml\n  inifile: /x/pytest.ini\n  rootdir: /x\n",
+            "__main__.py: error: unrecognized arguments: --cov=tablib --cov-report=xml",
         ),
         (
             "usage: mypy [-h] [-v] [-V] [more options; see below]\n            [-m MODULE] [-p PACKAGE]\nmypy: error: Missing target module, package, files, or command.\n",
