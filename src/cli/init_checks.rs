@@ -238,9 +238,16 @@ fn missing_module(said: &str) -> Option<&str> {
 }
 
 /// The program that a shell reports as not found, behind its own name or the number of a line: `sh: 1: eslint: not found`,
-/// `bash: eslint: command not found`, `/home/me/test.sh: line 3: redis-server: command not found`.
+/// `bash: eslint: command not found`, `/home/me/test.sh: line 3: redis-server: command not found`; or another program that starts
+/// those which the path has: `make: dune: No such file or directory`, `/usr/bin/env: 'node': No such file or directory`.
 fn not_found(said: &str) -> Option<&str> {
     said.lines().rev().find_map(|line| {
+        if let Some(before) = line.trim_end().strip_suffix(": No such file or directory") {
+            let (place, program) = before.rsplit_once(": ")?;
+            let starter = place.rsplit('/').next()?.split('[').next()?;
+            let program = program.trim_matches(['\'', '‘', '’']);
+            return Some(program).filter(|program| ["make", "gmake", "env"].contains(&starter) && is_program(program));
+        }
         let before = line.trim_end().strip_suffix("not found")?.trim_end();
         let before = before.strip_suffix("command").unwrap_or(before).trim_end();
         let mut parts = before.strip_suffix(':')?.rsplit(": ");
@@ -248,8 +255,13 @@ fn not_found(said: &str) -> Option<&str> {
         let number = place.strip_prefix("line ").unwrap_or(place);
         let is_line = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
         let is_shell = place.rsplit('/').next().is_some_and(|name| name.ends_with("sh"));
-        Some(program).filter(|program| (is_line || is_shell) && !program.is_empty() && !program.contains(' '))
+        Some(program).filter(|program| (is_line || is_shell) && is_program(program))
     })
+}
+
+/// Whether a name can be one of a program that the path has.
+fn is_program(name: &str) -> bool {
+    !name.is_empty() && !name.contains([' ', '/'])
 }
 
 fn install(project: &Path, goal: &CommandSuggestion, program: &str) -> String {
@@ -296,6 +308,14 @@ mod tests {
             ),
             ("/bin/sh: ruff: not found", Some("ruff")),
             ("./test.sh: 17: redis-server: not found\nFAILED", Some("redis-server")),
+            (
+                "make: dune: No such file or directory\nmake: *** [Makefile:19: test] Error 127",
+                Some("dune"),
+            ),
+            ("make[1]: dune: No such file or directory", Some("dune")),
+            ("/usr/bin/env: ‘node’: No such file or directory", Some("node")),
+            ("cat: notes: No such file or directory", None),
+            ("make: ./a/b: No such file or directory", None),
             ("404 page not found", None),
             ("GET /a: not found", None),
             ("it failed", None),
