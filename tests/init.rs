@@ -20,6 +20,29 @@ fn bare() -> Sandbox {
 }
 
 #[test]
+fn tests_for_which_no_command_is_known_are_named() {
+    let sandbox = Sandbox::new();
+    let note = || {
+        fs::remove_file(sandbox.project().join("PLAN.md")).unwrap();
+        sandbox
+            .untrusting_ralph(["init", "--yes", "Write hello.txt"])
+            .run(SOON)
+            .stderr
+    };
+    let found = note();
+    assert!(
+        found.contains("note: no tests found, so runs of this project will end unverified"),
+        "{found}"
+    );
+    sandbox.write("test/runtests.jl", "");
+    let found = note();
+    assert!(
+        found.contains("note: no command was found that runs the tests in `test`, so runs"),
+        "{found}"
+    );
+}
+
+#[test]
 fn a_project_gets_a_plan_and_goals_once_and_a_run_is_verified_by_them() {
     needs!("npm");
     let sandbox = bare();

@@ -1,5 +1,7 @@
 //! The commands of a project's CI.
 
+use std::collections::HashMap;
+
 use ralph_gate::runner::Runners;
 use yaml_rust2::{
     Yaml, YamlLoader,
@@ -10,7 +12,7 @@ use yaml_rust2::{
 /// Keys whose values are commands.
 const SCRIPTS: [&str; 5] = ["run", "script", "command", "commands", "test_script"];
 /// Words that say what a command works on: tests.
-const TESTS: [&str; 6] = ["test", "tests", "spec", "specs", "unittest", "unittests"];
+pub(super) const TESTS: [&str; 6] = ["test", "tests", "spec", "specs", "unittest", "unittests"];
 /// Words of commands that prepare a machine, or that others would notice.
 const FOR_MACHINES: [&str; 17] = [
     "apk", "apt", "brew", "clone", "curl", "deploy", "docker", "download", "fetch", "get", "install", "login",
@@ -23,18 +25,26 @@ const FOR_FILES: [&str; 11] = [
 /// First words of lines that are parts of a longer command.
 const CONTROL: [&str; 10] = ["if", "then", "else", "elif", "fi", "for", "while", "do", "done", "case"];
 
+/// Names of the systems that a row of a matrix may be for.
+const SYSTEMS: [&str; 2] = ["ubuntu", "linux"];
+
 /// Some commands that run in order, in a directory below the project or at its top.
 pub(super) struct Step {
     directory: Option<String>,
     commands: Vec<String>,
+    /// The number of steps of its job before it, which may make what it tests.
+    before: usize,
 }
+
+/// The values of a job's matrix in a row for this system.
+type Row = HashMap<String, String>;
 
 /// The steps in a file of a CI, whichever it is of: what its keys call scripts and commands.
 pub(super) fn steps(text: &str) -> Vec<Step> {
     let (mut steps, mut loader) = (Vec::new(), WithoutAliases(YamlLoader::default()));
     if Parser::new_from_str(text).load(&mut loader, true).is_ok() {
         let documents = loader.0.documents().iter();
-        documents.for_each(|document| add(document, &mut steps));
+        documents.for_each(|document| add(document, None, &mut steps));
     }
     steps
 }
@@ -52,20 +62,32 @@ impl MarkedEventReceiver for WithoutAliases {
     }
 }
 
-fn add(yaml: &Yaml, steps: &mut Vec<Step>) {
+fn add(yaml: &Yaml, row: Option<&Row>, steps: &mut Vec<Step>) {
     match yaml {
-        Yaml::Array(items) => items.iter().for_each(|item| add(item, steps)),
+        Yaml::Array(items) => {
+            let first = steps.len();
+            for item in items {
+                let at = steps.len();
+                add(item, row, steps);
+                if let [step] = &mut steps[at..] {
+                    step.before = at - first;
+                }
+            }
+        }
         Yaml::Hash(map) => {
+            let own = row_for_linux(&yaml["strategy"]["matrix"]);
+            let row = own.as_ref().or(row);
             for (key, value) in map {
                 let commands = match key.as_str() {
-                    Some(key) if SCRIPTS.contains(&key) => commands(value),
+                    Some(key) if SCRIPTS.contains(&key) => commands(value, row),
                     _ => Vec::new(),
                 };
                 match commands.is_empty() {
-                    true => add(value, steps),
+                    true => add(value, row, steps),
                     false => steps.push(Step {
-                        directory: yaml["working-directory"].as_str().map(str::to_owned),
+                        directory: yaml["working-directory"].as_str().map(|path| filled(path, row)),
                         commands,
+                        before: 0,
                     }),
                 }
             }
@@ -74,16 +96,71 @@ fn add(yaml: &Yaml, steps: &mut Vec<Step>) {
     }
 }
 
-fn commands(script: &Yaml) -> Vec<String> {
+/// The values of a matrix of GitHub's for this system: of each list the first one, and those of the first row that is included.
+fn row_for_linux(matrix: &Yaml) -> Option<Row> {
+    let is_for_linux = |text: &str| SYSTEMS.iter().any(|system| text.contains(system));
+    let of_linux = |values: &[Yaml]| -> Option<String> {
+        let mut texts = values.iter().filter_map(text);
+        let first = texts.clone().next();
+        texts.find(|text| is_for_linux(text)).or(first)
+    };
+    let lists = matrix.as_hash()?.iter();
+    let lists = lists.filter_map(|(name, values)| Some((name.as_str()?.to_owned(), of_linux(values.as_vec()?)?)));
+    let mut row: Row = lists.collect();
+    let texts = |included: &Yaml| -> Row {
+        let values = included.as_hash().into_iter().flatten();
+        let values = values.filter_map(|(name, value)| Some((name.as_str()?.to_owned(), text(value)?)));
+        values.collect()
+    };
+    let mut included = matrix["include"].as_vec().into_iter().flatten().map(texts);
+    let fits = |other: &Row| {
+        let of_row = other.iter().any(|(name, value)| row.get(name) == Some(value));
+        of_row || row.is_empty() && other.values().any(|value| is_for_linux(value))
+    };
+    row.extend(included.find(fits).unwrap_or_default());
+    Some(row)
+}
+
+fn text(value: &Yaml) -> Option<String> {
+    match value {
+        Yaml::String(text) | Yaml::Real(text) => Some(text.clone()),
+        Yaml::Integer(number) => Some(number.to_string()),
+        Yaml::Boolean(is_set) => Some(is_set.to_string()),
+        _ => None,
+    }
+}
+
+/// A text with the values of its job's matrix, of which one that is not set is empty, as on GitHub.
+fn filled(text: &str, row: Option<&Row>) -> String {
+    let Some(row) = row else { return text.to_owned() };
+    let mut parts = text.split("${{");
+    let mut filled = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let value = part.split_once("}}").and_then(|(name, rest)| {
+            let value = row.get(name.trim().strip_prefix("matrix.")?);
+            Some(value.cloned().unwrap_or_default() + rest)
+        });
+        filled += &value.unwrap_or_else(|| format!("${{{{{part}"));
+    }
+    filled
+}
+
+fn commands(script: &Yaml, row: Option<&Row>) -> Vec<String> {
     let texts = match script {
         Yaml::Array(items) => items.iter().filter_map(Yaml::as_str).collect(),
         one => Vec::from_iter(one.as_str()),
     };
-    let texts = texts.iter().map(|text| text.replace("\\\n", " "));
+    let texts = texts.iter().map(|text| filled(text, row).replace("\\\n", " "));
     let lines = texts.flat_map(|text| text.lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>());
     lines
         .filter(|line| !line.is_empty() && !line.starts_with('#') && !line.starts_with("set -"))
         .collect()
+}
+
+/// The command lines of some steps that run tests.
+pub(super) fn tests(steps: &[Step], runners: &Runners) -> impl Iterator<Item = String> {
+    let each = steps.iter().enumerate();
+    each.flat_map(move |(at, step)| step.tests(&steps[at - step.before..at], runners))
 }
 
 impl Step {
@@ -94,35 +171,67 @@ impl Step {
         commands.filter(|command| !command.contains(['$', '{', '|', ';', '>']))
     }
 
-    /// The command lines that run tests: the whole step if it can run here, or its lines that name tests. Those that cannot fail
-    /// (`test || true`) are left out.
-    pub(super) fn tests(&self, runners: &Runners) -> Vec<String> {
+    /// The command lines that run tests: the whole step if it can run here, alone and after `before`, or its lines that name
+    /// tests. Those that cannot fail (`test || true`) are left out.
+    fn tests(&self, before: &[Step], runners: &Runners) -> Vec<String> {
         let runs_tests = |line: &str| {
             let is_counted = runners.likely(line).iter().any(|runner| runner.counts_tests());
-            (is_counted || has_word(line, &TESTS)) && !begins_with(line, &FOR_FILES)
+            (is_counted || has_test_word(line)) && !begins_with(line, &FOR_FILES)
         };
-        let is_plain = |line: &&String| !line.contains("${{") && !line.contains("||");
-        let needed: Vec<&String> = self
-            .commands
-            .iter()
-            .filter(|line| !has_word(line, &FOR_MACHINES))
-            .collect();
+        let needed = self.needed();
         if needed.iter().any(|line| begins_with(line, &CONTROL)) || !needed.iter().any(|line| runs_tests(line)) {
             return Vec::new();
         }
-        let lines = match needed.iter().all(is_plain) {
-            true => vec![needed.iter().map(|line| &line[..]).collect::<Vec<_>>().join(" && ")],
-            false => {
-                let lines = needed.into_iter().filter(|line| runs_tests(line) && is_plain(line));
-                lines.cloned().collect()
-            }
+        let Some(whole) = self.whole() else {
+            let lines = needed.into_iter().filter(|line| runs_tests(line) && is_plain(line));
+            return lines.map(|line| self.placed(line)).collect();
         };
-        let placed = lines.into_iter().map(|line| match &self.directory {
-            Some(directory) => format!("cd {directory} && {line}"),
-            None => line,
-        });
-        placed.filter(|line| !line.contains("${{")).collect()
+        let parts: Vec<String> = before.iter().chain([self]).filter_map(Step::whole).collect();
+        let mut found = vec![whole];
+        if let [_, _, ..] = &parts[..] {
+            let apart = parts.iter().map(|part| match part.starts_with("cd ") {
+                true => format!("({part})"),
+                false => part.clone(),
+            });
+            found.push(apart.collect::<Vec<_>>().join(" && "));
+        }
+        found
     }
+
+    /// The commands that prepare no machine.
+    fn needed(&self) -> Vec<&str> {
+        let commands = self.commands.iter().map(String::as_str);
+        commands.filter(|line| !has_word(line, &FOR_MACHINES)).collect()
+    }
+
+    /// All commands that prepare no machine as one; `None` without any, and if one cannot be told.
+    fn whole(&self) -> Option<String> {
+        let needed = self.needed();
+        let can_run = |line: &&str| is_plain(line) && !begins_with(line, &CONTROL);
+        let is_whole = !needed.is_empty() && needed.iter().all(can_run);
+        is_whole.then(|| self.placed(&needed.join(" && ")))
+    }
+
+    fn placed(&self, command: &str) -> String {
+        match &self.directory {
+            Some(directory) => format!("cd {directory} && {command}"),
+            None => command.to_owned(),
+        }
+    }
+}
+
+/// Whether a command can be told and can fail.
+fn is_plain(line: &str) -> bool {
+    !line.contains("${{") && !line.contains("||")
+}
+
+/// Whether a command names tests; options name them to build or to leave them out (`--enable-tests`).
+fn has_test_word(line: &str) -> bool {
+    let mut words = line.split_whitespace();
+    words.any(|word| match word.strip_prefix('-') {
+        Some(option) => TESTS.contains(&option.trim_start_matches('-')),
+        None => has_word(word, &TESTS),
+    })
 }
 
 fn begins_with(line: &str, words: &[&str]) -> bool {
@@ -142,9 +251,9 @@ mod tests {
 
     use super::*;
 
-    fn tests(text: &str) -> Vec<String> {
+    fn found(text: &str) -> Vec<String> {
         let runners = crate::runners::load(None, &Directory::default(), true).unwrap();
-        steps(text).iter().flat_map(|step| step.tests(&runners)).collect()
+        tests(&steps(text), &runners).collect()
     }
 
     #[test]
@@ -179,6 +288,18 @@ mod tests {
                 "script:\n- export A=${{ matrix.a }}\n- ctest\n- phpunit test/Weak.php || true\n",
                 &["ctest"],
             ),
+            // What tests is built by earlier steps, with the matrix's values for this system.
+            (
+                "jobs:\n  a:\n    strategy:\n      matrix:\n        os: [windows, ubuntu]\n        include:\n        - {os: windows, generator: -G x}\n        - {os: ubuntu, with: -j2}\n    steps:\n    - run: sudo apt install cmake\n    - run: cmake -B build ${{ matrix.generator }}\n      working-directory: lib\n    - run: cmake --build build ${{matrix.with}}\n      working-directory: lib\n    - run: ./tests\n      working-directory: lib/build\n",
+                &[
+                    "cd lib/build && ./tests",
+                    "(cd lib && cmake -B build) && (cd lib && cmake --build build -j2) && (cd lib/build && ./tests)",
+                ],
+            ),
+            (
+                "jobs:\n  a:\n    strategy: {matrix: {version: [20, 18]}}\n    steps:\n    - run: node --test v${{ matrix.version }} ${{ github.sha }}\n    - run: node --test v${{ matrix.version }}\n    - run: make configure --enable-tests\n",
+                &["node --test v20"],
+            ),
             ("script: |\n  for dir in spec/*; do\n    rspec $dir\n  done\n", &[]),
             ("script: [sudo apt install test, make, echo tests]\n", &[]),
             ("script: [test -z x, git diff tests]\n", &[]),
@@ -186,7 +307,7 @@ mod tests {
             ("a: &a [ctest]\nscript: *a\nother: {script: prove}\n", &["prove"]),
             ("- 1\n- two\n", &[]),
         ] {
-            assert_eq!(tests(text), expected, "{text}");
+            assert_eq!(found(text), expected, "{text}");
         }
     }
 }

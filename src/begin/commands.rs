@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 use ralph_gate::runner::{Runner, Runners};
 
 use super::{
+    ci,
     project_root::{FILES_CAP, NO_PARTS, ProjectRoot},
     python,
 };
@@ -41,12 +42,12 @@ pub(crate) fn suggestions(project: &Path, runners: &Runners) -> Vec<CommandSugge
         add_parts(project, "", PART_LEVELS, runners, &mut found);
         found.truncate(PARTS_CAP);
     }
-    let mut in_ci = root.ci().iter().flat_map(|step| step.tests(runners));
+    let mut in_ci = ci::tests(root.ci(), runners);
     let has_parts = !is_whole && !found.is_empty();
     match found.iter_mut().find(|suggestion| suggestion.name == TESTS) {
         Some(tests) => {
             let others = in_ci.filter(|command| *command != tests.command);
-            tests.others.extend(others);
+            tests.others.extend(others.take(OTHERS_CAP));
             tests.others.truncate(OTHERS_CAP);
         }
         None if has_parts => {}
@@ -61,6 +62,13 @@ pub(crate) fn suggestions(project: &Path, runners: &Runners) -> Vec<CommandSugge
         }
     }
     found
+}
+
+/// The file or directory at the top of a project whose name says that tests are in it.
+pub(crate) fn place_of_tests(project: &Path) -> Option<String> {
+    let entries = ProjectRoot::new(project, "").entries("");
+    let mut names = entries.into_iter().map(|(name, _)| name);
+    names.find(|name| ci::TESTS.contains(&name.split('.').next().unwrap_or_default()))
 }
 
 /// Adds the tests of the projects in the directories at `relative`, named after their directories.

@@ -18,7 +18,7 @@ mod templates;
 mod tree;
 
 pub(crate) use agent_plan::{assignment, check};
-pub(crate) use commands::{CommandSuggestion, suggestions};
+pub(crate) use commands::{CommandSuggestion, place_of_tests, suggestions};
 pub(crate) use found_requirements::requirements_files;
 pub(crate) use import::{Imported, import, is_prose};
 pub(crate) use other_loops::{OtherLoop, other_loop};

@@ -153,7 +153,11 @@ pub(super) fn begin(
     let mut proven = ProvenGoals { goals, forgives: false };
     let goals = &proven.goals;
     if goals.is_empty() && !config.exists() && !wish.is_new {
-        complain("note: no tests found, so runs of this project will end unverified");
+        let why = match begin::place_of_tests(&place.project) {
+            Some(tests) => format!("no command was found that runs the tests in `{}`", one_line(&tests)),
+            None => "no tests found".to_owned(),
+        };
+        complain(&format!("note: {why}, so runs of this project will end unverified"));
         complain("hint: `ralph init --goal tests='COMMAND'` adds them");
     }
     // Only a repository has work trees.
