@@ -29,7 +29,7 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
     ),
     (
         &["log", "logs", "tail", "follow", "monitor", "top", "ps"],
-        "`ralph status --watch` follows a run, `ralph attach` shows it",
+        "`ralph status --watch` follows a run, `ralph attach` shows it, `ralph report` says what it did",
     ),
     (
         &["list", "ls", "history", "sessions"],
