@@ -38,9 +38,14 @@ fn goals_run_for_the_agent_and_for_the_gate_never_at_once_and_a_ticket_has_what_
     let sandbox = Sandbox::new();
     sandbox.plan(1);
     sandbox.install(&Script::jsonl("said ready; await go; work; over done"));
-    let command = "[ -e pid ] && kill -0 $(cat pid) 2>/dev/null && touch overlap; echo $$ > pid; touch begun; \
-                   while [ -e hold ]; do sleep 0.02; done; test -e pass";
-    let goal = format!("g={command}");
+    // Goals of the gate run on a copy of the project, in which nothing is seen of a file that comes or goes here.
+    let outside = tempfile::tempdir().expect("a directory");
+    let [pid, overlap, begun, hold] = ["pid", "overlap", "begun", "hold"].map(|name| outside.path().join(name));
+    let goal = format!(
+        "g=cd {}; [ -e pid ] && kill -0 $(cat pid) 2>/dev/null && touch overlap; echo $$ > pid; touch begun; \
+         while [ -e hold ]; do sleep 0.02; done; cd \"$OLDPWD\" && test -e pass",
+        outside.path().display()
+    );
     let running = sandbox.looping(["--goal", &goal]).start();
     running.wait_for_line(SOON, |line| line.contains("ready"));
     let check = || ("goals_check", json!({}));
@@ -62,22 +67,19 @@ fn goals_run_for_the_agent_and_for_the_gate_never_at_once_and_a_ticket_has_what_
         "{both:?}"
     );
     // A goal that still runs when the turn ends is ended, and the gate's own run starts after it.
-    let begun = sandbox.project().join("begun");
     fs::remove_file(&begun).expect("what the goal left");
-    sandbox.write("hold", "");
+    fs::write(&hold, "").expect("the hold");
     let cut = begin(&sandbox, "cut", &[check()]);
     let is_there = |path: &Path| path.exists().then_some(());
     wait_until(SOON, "a goal", || is_there(&begun));
     sandbox.release("go");
     let cut = answers(cut);
     assert!(cut[0].1 && cut[0].0.contains("session has ended"), "{cut:?}");
-    fs::remove_file(sandbox.project().join("hold")).expect("the hold");
+    fs::remove_file(&hold).expect("the hold");
     let finished = running.wait(SOON);
     assert_eq!(finished.code(), Some(0), "{}", finished.stdout);
-    assert!(
-        is_there(&sandbox.project().join("overlap")).is_none(),
-        "two looks at the goals overlapped"
-    );
+    assert!(is_there(&pid).is_some(), "goals could write nothing there");
+    assert!(is_there(&overlap).is_none(), "two looks at the goals overlapped");
     let late = answers(begin(&sandbox, "late", &[check()]));
     assert!(late[0].1 && late[0].0.contains("is over"), "{late:?}");
 }
