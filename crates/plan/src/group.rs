@@ -88,6 +88,7 @@ pub(super) enum GroupMistake {
         pattern: String,
         why: &'static str,
     },
+    ScopeNotAtEnd,
 }
 
 impl fmt::Display for GroupMistake {
@@ -122,6 +123,9 @@ impl fmt::Display for GroupMistake {
                     "`only` has the pattern `{pattern}`: {why}; patterns look like src/parser/** or *.md"
                 )
             }
+            GroupMistake::ScopeNotAtEnd => {
+                f.write_str("`only` has no effect here; it belongs into the braces at the end, without backticks")
+            }
             GroupMistake::TooLong { key } => write!(f, "`{key}` is longer than {} bytes", cap_of(key)),
         }
     }
@@ -144,19 +148,24 @@ pub(super) fn trailing(text: &str, from: usize) -> Option<SettingsGroup> {
         return None;
     }
     let words = SettingWords::of(&body[start + 1..]);
-    let mut group = SettingsGroup {
-        start,
-        settings: TaskSettings::default(),
-        is_each: false,
-        is_skipped: false,
-        mistakes: Vec::new(),
-    };
+    let mut group = SettingsGroup::new(start);
     for (at, word) in words {
         if let Err(mistake) = group.take(&word) {
             group.mistakes.push((start + 1 + at, mistake));
         }
     }
     Some(group)
+}
+
+/// The opening braces of groups with a scope, wherever they are.
+pub(super) fn scopes(text: &str) -> impl Iterator<Item = usize> {
+    let has_scope = |start: &usize| {
+        let inside = text[start + 1..].split('{').next().unwrap_or_default();
+        let words = SettingWords::of(inside).map(|(_, word)| word);
+        let mut words = words.take_while(SettingWord::is_assignment);
+        words.any(|word| word.key == ONLY && word.value.is_some())
+    };
+    text.match_indices('{').map(|(start, _)| start).filter(has_scope)
 }
 
 /// Whether the brace at `start` is set apart from the text before and has an assignment after it.
@@ -186,6 +195,16 @@ fn has_quoted_braces_only(inside: &str) -> bool {
 }
 
 impl SettingsGroup {
+    pub(super) fn new(start: usize) -> Self {
+        Self {
+            start,
+            settings: TaskSettings::default(),
+            is_each: false,
+            is_skipped: false,
+            mistakes: Vec::new(),
+        }
+    }
+
     /// Takes the patterns from the group as it is written: what they consist of is markup in Markdown.
     pub(super) fn take_patterns(&mut self, written: &str) {
         let inside = written.trim_end().strip_suffix('}').unwrap_or(written);
@@ -478,6 +497,11 @@ mod tests {
             ("do {only=src/**.rs}", "`**` is for whole directories"),
             ("do {only=src/[a}", "a `[` without its `]`"),
             ("do {only=src/**,lib/{a}", "a `{` without its `}`"),
+            (
+                "do {only=*.md,\"src/*.rs\"}",
+                "quotation marks go around the whole list",
+            ),
+            ("do {only='src/*.rs'}", "quotation marks go around the whole list"),
         ] {
             let told = mistakes(text);
             assert!(told.iter().any(|told| told.contains(what)), "{text}: {told:?}");

@@ -729,13 +729,19 @@ impl<'a> MarkdownReader<'a> {
 
     /// Divides a text into one line without settings, and the group of settings at its end.
     fn divided(&self, words: &PlainWords) -> (String, Option<SettingsGroup>) {
-        let mut group = group::trailing(&words.text, words.code_end)
-            .filter(|group| !is_escaped(self.text, words.source_of(group.start)));
+        let is_escaped = |at| is_escaped(self.text, words.source_of(at));
+        let code_end = words.code.last().map_or(0, |code| code.end);
+        let mut group = group::trailing(&words.text, code_end).filter(|group| !is_escaped(group.start));
         if let Some(group) = &mut group {
             let written = words.source_of(group.start)..words.source_of(words.text.trim_end().len());
             group.take_patterns(self.text.get(written).unwrap_or_default());
         }
         let end = group.as_ref().map_or(words.text.len(), |group| group.start);
+        let is_text = |at| is_escaped(at) || words.code.iter().any(|code| code.contains(&at));
+        if let Some(at) = group::scopes(&words.text[..end]).find(|at| !is_text(*at)) {
+            let group = group.get_or_insert_with(|| SettingsGroup::new(end));
+            group.mistakes.push((at, GroupMistake::ScopeNotAtEnd));
+        }
         (one_line(&words.text[..end]), group)
     }
 

@@ -35,6 +35,8 @@ fn mistake(pattern: &str) -> Option<&'static str> {
     let has_drive = letters.next().is_some_and(|letter| letter.is_ascii_alphabetic()) && letters.next() == Some(':');
     if pattern.contains('\\') {
         Some("separate directories by `/`")
+    } else if pattern.contains(['"', '\'', '`']) {
+        Some("quotation marks go around the whole list: only=\"a b/**,c\"")
     } else if has_drive {
         Some("it starts with a drive, but paths are relative to the project")
     } else if pattern.starts_with('~') {

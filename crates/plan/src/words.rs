@@ -13,8 +13,8 @@ const PREFIX: &str = "x ";
 #[derive(Default)]
 pub(super) struct PlainWords {
     pub(super) text: String,
-    /// End of the last code span in the text.
-    pub(super) code_end: usize,
+    /// The code spans in the text.
+    pub(super) code: Vec<Range<usize>>,
     /// The start of each piece of the text, in the text and in the source.
     pieces: Vec<(usize, usize)>,
 }
@@ -59,8 +59,9 @@ impl PlainWords {
                     words.push(&text[of_the_prefix..], source_of(range.start + of_the_prefix));
                 }
                 Event::Code(text) => {
+                    let start = words.text.len();
                     words.push(&text, source_of(range.start));
-                    words.code_end = words.text.len();
+                    words.code.push(start..words.text.len());
                 }
                 Event::InlineHtml(html) if html.starts_with("<!--") => {}
                 // `Vec<String>` outside a code span is parsed as a tag.

@@ -676,6 +676,32 @@ fn patterns_of_a_scope_are_read_as_they_are_written() {
 }
 
 #[test]
+fn a_scope_that_would_be_text_is_a_mistake_unless_it_is_meant_as_text() {
+    for (plan, column) in [
+        ("- [ ] a {only=src/**}.\n", 9),
+        ("- [ ] {only=src/**} a\n", 7),
+        ("- [ ] a {only=src/**}\n  and more of it\n", 9),
+        ("- [ ] a {only=src/**} {optional}\n", 9),
+        ("- [ ] a {model=m, only=src/{b,c}/**} ✅\n", 9),
+        ("- [ ] a{only=src/**}\n", 8),
+        ("- [ ] a {only=`src/**`}\n", 9),
+        ("- [ ] a {only=src/**} with `b`\n", 9),
+        ("# A {only=src/**} of b\n- [ ] a\n", 5),
+    ] {
+        let found = tasks(plan);
+        let told: Vec<_> = found
+            .mistakes
+            .iter()
+            .map(|it| (it.position.column, &it.what[..25]))
+            .collect();
+        assert_eq!(told, [(column, "`only` has no effect here")], "{plan}");
+    }
+    for text in ["`{only=src/**}` b", "\\{only=src/**} b", "{only b} c", "only=src/** b"] {
+        assert_eq!(tasks(&format!("- [ ] a {text}\n")).mistakes, [], "{text}");
+    }
+}
+
+#[test]
 fn a_scope_of_a_heading_or_a_task_is_that_of_the_tasks_below_unless_they_have_their_own() {
     let plan = "# All {only=src/**}\n- [ ] a\n- [ ] b {only=docs/**}\n  - [ ] c\n    - [ ] d\n  - [ ] e {only=x}\n- [ ] f\n## Inner {only=in/**}\n- [ ] g\n# Next\n- [ ] h\n";
     let found = tasks(plan);
