@@ -48,10 +48,11 @@ const MONTHS: [&str; 12] = [
     "december",
 ];
 
-const WEEKDAYS: [(&str, Weekday); 7] = [
+const WEEKDAYS: [(&str, Weekday); 8] = [
     ("monday", Weekday::Monday),
     ("tuesday", Weekday::Tuesday),
     ("wednesday", Weekday::Wednesday),
+    ("weds", Weekday::Wednesday),
     ("thursday", Weekday::Thursday),
     ("friday", Weekday::Friday),
     ("saturday", Weekday::Saturday),
@@ -299,7 +300,8 @@ fn day_at(text: &str) -> Option<(NamedDay, &str)> {
                 .is_some_and(|start| start.eq_ignore_ascii_case(word))
     };
     if let Some((_, weekday)) = WEEKDAYS.iter().find(|(name, _)| is_short(name)) {
-        let after = rest.trim_start_matches(['.', ',', ' ']);
+        let rest = rest.strip_prefix('.').unwrap_or(rest);
+        let after = rest.trim_start_matches([',', ' ']);
         return Some(date_at(after).unwrap_or((NamedDay::Weekday(*weekday), rest)));
     }
     match word.to_ascii_lowercase().as_str() {
