@@ -221,3 +221,45 @@ fn an_agent_that_does_not_ask_is_ended_at_the_limit_and_told_so() {
         assert!(explored <= 10, "{explored}");
     }
 }
+
+#[test]
+fn what_subagents_of_subagents_use_counts_as_well() {
+    for channel in ["one-way", "live"] {
+        let [work, done] = work_on("hello");
+        let model = StandIn::start(decide(move |request: &ModelRequest| {
+            let (prompt, results) = (request.prompt(), &request.tool_results);
+            let of_subagent = prompt.contains(EXPLORE) && !prompt.contains("PLAN.md");
+            if of_subagent && prompt.contains("inner") {
+                return say("Explored.").into();
+            }
+            if results.is_empty() {
+                let below = if of_subagent { "inner" } else { "outer" };
+                let input = json!({ "message": format!("{EXPLORE} {below}") });
+                return answer().call("multi_agent_v1/spawn_agent", input).into();
+            }
+            if let Some(wait) = wait_for_subagents(request) {
+                return wait;
+            }
+            match results.last().is_some_and(|result| !is_of_subagent(result)) {
+                _ if of_subagent => say("Explored.").into(),
+                true => done.clone(),
+                false => work.clone(),
+            }
+        }));
+        let Some(sandbox) = Agent::Codex.sandbox(&model, 0) else {
+            return;
+        };
+        sandbox.add_to_codex("[agents]\nmax_depth = 2\n");
+        plan_one_task(&sandbox);
+        let finished = ralph(Agent::Codex, &sandbox).args(["--channel", channel]).run(4 * SOON);
+        assert_done(&finished, 1, 1);
+        let requests = model.main_requests().len() as u64;
+        assert_eq!(explored(&model), 2, "{channel}: {}", finished.stdout);
+        assert_eq!(
+            stopped(&finished).2.usage.tokens(),
+            Some(requests * 1_050),
+            "{channel}: {}",
+            finished.stdout
+        );
+    }
+}

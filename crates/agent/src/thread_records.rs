@@ -18,6 +18,8 @@ use super::{invocation::variable, login};
 
 /// Longest record that is read.
 const RECORD_CAP_BYTES: u64 = 64 << 20;
+/// Longest first line of a record that is read: it has the instructions of the thread.
+const ORIGIN_CAP_BYTES: u64 = 1 << 20;
 /// Latest days of which records are looked for: a session may begin before midnight.
 const DAYS: usize = 2;
 
@@ -57,8 +59,19 @@ impl ThreadRecords {
         used
     }
 
-    /// Returns what all subagents have used that was not returned before.
+    /// Returns what all subagents have used that was not returned before, also those that subagents have started: these
+    /// are not reported at all.
     pub(super) fn rest(&mut self) -> Vec<AgentSignal> {
+        if !self.threads.is_empty() {
+            let records: Vec<PathBuf> = records(&self.sessions).collect();
+            // A thread begins after the one that starts it.
+            for nested in records.iter().rev().filter_map(|path| origin(path)) {
+                let parent = nested.parent.as_deref().unwrap_or_default();
+                if self.threads.contains_key(parent) {
+                    self.threads.entry(nested.id.clone()).or_insert(nested);
+                }
+            }
+        }
         let threads = self.threads.values_mut();
         threads.flat_map(|known| new_usage(&self.sessions, known)).collect()
     }
@@ -81,17 +94,33 @@ fn new_usage(sessions: &Path, known: &mut SubagentReport) -> Vec<AgentSignal> {
 /// The record of a thread.
 fn record(sessions: &Path, thread: &str) -> Option<PathBuf> {
     let end = OsString::from(format!("-{thread}.jsonl"));
-    let days = newest(sessions)
-        .into_iter()
-        .flat_map(|year| newest(&year))
-        .flat_map(|month| newest(&month));
-    let files = days.take(DAYS).flat_map(|day| newest(&day));
     let is_record = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default();
         name.as_encoded_bytes().ends_with(end.as_encoded_bytes())
     };
-    let mut records = files.filter(is_record);
-    records.next()
+    records(sessions).find(is_record)
+}
+
+/// The records of the latest days, the newest first.
+fn records(sessions: &Path) -> impl Iterator<Item = PathBuf> {
+    let days = newest(sessions)
+        .into_iter()
+        .flat_map(|year| newest(&year))
+        .flat_map(|month| newest(&month));
+    days.take(DAYS).flat_map(|day| newest(&day))
+}
+
+/// The thread of a record that another one has started.
+fn origin(path: &Path) -> Option<SubagentReport> {
+    let head = files::read_head(path, ORIGIN_CAP_BYTES).ok()?;
+    let line: Value = serde_json::from_slice(head.split(|byte| *byte == b'\n').next()?).ok()?;
+    let field = |name: &str| Some(line["payload"][name].as_str()?.to_owned());
+    Some(SubagentReport {
+        id: field("id")?,
+        parent: Some(field("parent_thread_id")?),
+        title: field("agent_nickname").unwrap_or_default(),
+        ..SubagentReport::default()
+    })
 }
 
 /// The entries of a directory, the last name first.
