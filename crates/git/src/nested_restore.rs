@@ -33,7 +33,8 @@ pub struct NestedRestore {
 
 impl Repository {
     /// Restores the repositories whose entries differ, each by itself: one that cannot be restored is left and named.
-    pub(super) fn restore_nested(&self, links: &[(PathBuf, RawChange)]) -> Vec<NestedRestore> {
+    /// This one is at `place` in the project, from where the commands are typed.
+    pub(super) fn restore_nested(&self, links: &[(PathBuf, RawChange)], place: &Path) -> Vec<NestedRestore> {
         let mut state = self.state.lock();
         // The entries are those of the tree before.
         state.nested.forget_links();
@@ -42,38 +43,42 @@ impl Repository {
             .collect();
         let mut restored = Vec::new();
         for (path, change) in links {
-            let mut result = NestedRestore::new(path);
+            let nested_place = &place.join(path);
+            let mut result = NestedRestore::new(nested_place);
             let is_submodule = submodules.contains(path);
             let [now, then] = change.modes.map(|mode| mode == GITLINK);
             let (before, recorded) = (change.blob_before, change.blob_after);
             let mut inner = Vec::new();
             match state.nested.whole(path) {
                 _ if !then => result.left = Some("left as it is: the checkpoint has no repository there".to_owned()),
-                Some(nested) if now => match nested.restore_state(before, recorded, is_submodule, path) {
+                Some(nested) if now => match nested.restore_state(before, recorded, is_submodule, nested_place) {
                     Ok((replaced, moved, left)) => {
                         (result.written, result.deleted) = (replaced.written, replaced.deleted);
                         (result.moved, result.left) = (moved, left);
                         inner = replaced.nested;
                     }
-                    Err(error) => result.left = Some(left(path, before, recorded, &error.to_string(), "checkout")),
+                    Err(error) => {
+                        result.left = Some(left(nested_place, before, recorded, &error.to_string(), "checkout"))
+                    }
                 },
                 Some(_) | None if now => {
                     let why = "checkpoints do not have its files";
-                    result.left = Some(left(path, before, recorded, why, "checkout"));
+                    result.left = Some(left(nested_place, before, recorded, why, "checkout"));
                 }
                 Some(_) | None => {
+                    let git = match place.as_os_str().is_empty() {
+                        true => "git".to_owned(),
+                        false => format!("git -C {}", place.display()),
+                    };
                     let back = match is_submodule {
-                        true => format!("`git submodule update --init {}` brings it back", path.display()),
+                        true => format!("`{git} submodule update --init {}` brings it back", path.display()),
                         false => "its commits are gone with it".to_owned(),
                     };
                     result.left = Some(format!("gone, recorded {}: {back}", short(recorded)));
                 }
             }
             restored.push(result);
-            restored.extend(inner.into_iter().map(|inner| NestedRestore {
-                path: path.join(&inner.path),
-                ..inner
-            }));
+            restored.extend(inner);
         }
         restored
     }
@@ -85,10 +90,10 @@ impl Repository {
         from: &str,
         to: &str,
         is_submodule: bool,
-        path: &Path,
+        place: &Path,
     ) -> Result<(Replaced, Option<String>, Option<String>), GitError> {
         let (now, then) = (self.recorded_state(from)?, self.recorded_state(to)?);
-        let replaced = self.replace(&now.tree, &then.tree)?;
+        let replaced = self.replace(&now.tree, &then.tree, place)?;
         if now.head == then.head {
             return Ok((replaced, None, None));
         }
@@ -100,7 +105,7 @@ impl Repository {
                 replaced,
                 None,
                 // The files are as recorded, so only HEAD is left to move.
-                Some(left(path, &before, &recorded, &why, "reset")),
+                Some(left(place, &before, &recorded, &why, "reset")),
             ),
         })
     }

@@ -174,7 +174,7 @@ impl Repository {
             message: &format!("ralph {run}: before {what}"),
         };
         let (now, _) = self.checkpoint_as(name, &[])?;
-        let replaced = self.replace(&now.checkpoint.tree, &target.checkpoint.tree)?;
+        let replaced = self.replace(&now.checkpoint.tree, &target.checkpoint.tree, Path::new(""))?;
         Ok(RestoreResult {
             saved,
             written: replaced.written,
@@ -184,8 +184,9 @@ impl Repository {
         })
     }
 
-    /// Replaces the files of one tree, which ralph's index holds, with those of another.
-    pub(super) fn replace(&self, from: &str, to: &str) -> Result<Replaced, GitError> {
+    /// Replaces the files of one tree, which ralph's index holds, with those of another. `place` is where this repository is
+    /// in the project.
+    pub(super) fn replace(&self, from: &str, to: &str, place: &Path) -> Result<Replaced, GitError> {
         // From here on ralph's index may hold either tree.
         self.state.lock().last = None;
         let output = self.tree_changes(from, to)?;
@@ -217,7 +218,7 @@ impl Repository {
         let to = &self.keeping(to, &kept)?;
         // A two-way merge touches only files that differ between the trees, and nothing at all if that is not possible.
         self.own_index_git().args(["read-tree", "-m", "-u", from, to]).run()?;
-        replaced.nested = self.restore_nested(&links);
+        replaced.nested = self.restore_nested(&links, place);
         Ok(replaced)
     }
 

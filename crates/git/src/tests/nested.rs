@@ -394,6 +394,25 @@ fn what_cannot_be_restored_is_left_and_named_with_the_command() {
 }
 
 #[test]
+fn a_command_for_a_submodule_in_a_submodule_works_where_the_user_types_it() {
+    let project = Project::new();
+    submodule(&project, "lib");
+    let other = Project::new();
+    let url = other.root.to_str().unwrap();
+    project.git(["-C", "lib", "submodule", "add", "--quiet", url, "inner"]);
+    project.git(["-C", "lib", "commit", "--quiet", "--message", "Inner"]);
+    let repository = project.open();
+    before(&repository, 1);
+    fs::remove_dir_all(project.root.join("lib/inner")).unwrap();
+    let restored = restore(&repository, 1);
+    let left = restored.nested.into_iter().find_map(|nested| nested.left);
+    let left = left.expect("a repository that is gone");
+    let command = left.split('`').nth(1).unwrap();
+    project.git(command.split(' ').skip(1));
+    assert!(project.root.join("lib/inner/.git").exists(), "{left}");
+}
+
+#[test]
 fn files_in_the_place_of_a_repository_stay_when_one_is_restored() {
     let project = Project::new();
     nested(&project, "lib");
