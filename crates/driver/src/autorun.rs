@@ -302,6 +302,8 @@ mod tests {
             ("web/.codex/config.toml", RunBy::Agent),
             (".mcp.json", RunBy::Agent),
             (".opencode/plugin/x.ts", RunBy::Agent),
+            (".github/hooks/start.json", RunBy::Agent),
+            ("analysis/.Rprofile", RunBy::Tool),
             ("lefthook.yml", RunBy::Git),
             ("web/.pre-commit-config.yaml", RunBy::Git),
             (".husky/pre-commit", RunBy::Git),
@@ -335,6 +337,8 @@ mod tests {
             "node_modules/x/.vscode/tasks.json",
             ".claude/worktrees/a/.envrc",
             ".idea/workspace.xml",
+            ".github/workflows/ci.yml",
+            "src/hooks/start.json",
         ] {
             write(&dir.path().join(name), "a");
         }

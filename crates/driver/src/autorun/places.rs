@@ -50,14 +50,15 @@ pub(super) struct Place {
     pub(super) content: Content,
 }
 
-/// Directories all of whose files count.
+/// Directories all of whose files count, by the ends of their paths.
 const DIRECTORIES: [(RunBy, &str); 4] = [
     (RunBy::Git, ".husky .githooks .git-hooks .lefthook"),
     (RunBy::Tool, ".mise"),
     (RunBy::Editor, ".vscode .zed .idea .devcontainer .helix .fleet"),
     (
         RunBy::Agent,
-        ".claude .codex .gemini .opencode .cursor .windsurf .continue .qwen .kiro .kilocode .roo .cline .factory .kimi .pi",
+        ".claude .codex .gemini .github/hooks .opencode .cursor .windsurf .continue .qwen .kiro .kilocode .roo .cline .factory \
+         .kimi .pi",
     ),
 ];
 /// Files, by the ends of their paths.
@@ -74,7 +75,8 @@ const FILES: [(RunBy, &str); 6] = [
     (
         RunBy::Tool,
         "mise.toml .mise.toml mise.local.toml .mise.local.toml .config/mise.toml .config/mise/config.toml .tool-versions \
-         .cargo/config.toml .cargo/config rust-toolchain.toml .npmrc .yarnrc .yarnrc.yml .pnpmfile.cjs bunfig.toml",
+         .cargo/config.toml .cargo/config rust-toolchain.toml .npmrc .yarnrc .yarnrc.yml .pnpmfile.cjs bunfig.toml \
+         .Rprofile .irbrc .pryrc",
     ),
     (
         RunBy::Editor,
@@ -133,7 +135,8 @@ fn place_of_entry(entry: &DirEntry, queue: &mut VecDeque<PathBuf>, found: &mut V
         places_of_git(&repository_at(&path), found);
         return;
     }
-    if let Some((by, _)) = DIRECTORIES.iter().find(|(_, known)| is_among(known, name)) {
+    let ends = |ends: &str| ends.split(' ').any(|end| end.ends_with(name) && path.ends_with(end));
+    if let Some((by, _)) = DIRECTORIES.iter().find(|(_, known)| ends(known)) {
         // Only executable files are hooks of git's; husky runs any.
         let content = match name {
             ".githooks" | ".git-hooks" => Content::Hook,
@@ -146,7 +149,6 @@ fn place_of_entry(entry: &DirEntry, queue: &mut VecDeque<PathBuf>, found: &mut V
     if is_directory && !is_among(FILLED, name) {
         queue.push_back(path);
     } else if !is_directory {
-        let ends = |ends: &str| ends.split(' ').any(|end| end.ends_with(name) && path.ends_with(end));
         let known = FILES.iter().find(|(_, known)| ends(known));
         let end = path.extension().and_then(OsStr::to_str);
         let is_workspace = || end.is_some_and(|end| is_among(WORKSPACES, end));
