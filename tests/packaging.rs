@@ -178,6 +178,14 @@ fn the_npm_package_starts_the_binary_whose_sum_agrees_and_no_other() {
     let feature = text_of("packaging/devcontainer/src/ralph/devcontainer-feature.json");
     let feature: Value = serde_json::from_str(&feature).expect("JSON");
     assert_eq!(feature["version"], env!("CARGO_PKG_VERSION"));
+    // ralph makes its state in the volume, in the directory that the installation prepares.
+    let volume = feature["mounts"][0]["target"].as_str().expect("a volume");
+    assert_eq!(feature["containerEnv"]["RALPH_STATE_DIR"], format!("{volume}/state"));
+    let install = text_of("packaging/devcontainer/src/ralph/install.sh");
+    assert!(
+        install.ends_with(&format!("install -d -m 1777 {volume}\n")),
+        "{install}"
+    );
     let (release, archive) = release(&sandbox);
     let address = serve(release.clone());
     let npm = |args: &[&str]| {

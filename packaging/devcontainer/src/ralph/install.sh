@@ -14,3 +14,6 @@ if [ -n "$missing" ]; then
 fi
 [ "${VERSION:-latest}" = latest ] || export RALPH_VERSION="$VERSION"
 RALPH_INSTALL_DIR=/usr/local/bin sh "$(dirname "$0")/installer.sh"
+# The volume with ralph's state, which outlives the container, begins with this mode. The user's id may change after the
+# installation, so nobody owns it yet.
+install -d -m 1777 /var/lib/ralph
