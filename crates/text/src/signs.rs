@@ -10,9 +10,11 @@ pub fn ascii(sign: char) -> char {
         '✗' | '✖' => '!',
         '✔' => '+',
         '•' | '●' => '*',
-        '│' => '|',
+        '│' | '┃' | '║' => '|',
+        '═' => '=',
         '─' | '━' | '·' | '−' | '○' => '-',
-        '┼' | '╭' | '╰' | '╮' | '╯' | '┬' | '┴' | '├' | '┤' => '+',
+        // The corners and crossings of all frames, also of programs in the agent's terminal.
+        '\u{2500}'..='\u{257f}' => '+',
         '⋮' => ':',
         '↻' | '…' | '≈' => '~',
         '×' => 'x',
@@ -39,5 +41,18 @@ impl Write for AsciiSigns<'_> {
 
     fn flush(&mut self) -> io::Result<()> {
         self.0.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_of_any_program_are_plain() {
+        for (frame, plain) in [("┌─┬┐│├┼┤└┴┘", "+-++|++++++"), ("╭━╮┃╔═╗║╰╯", "+-+|+=+|++")]
+        {
+            assert_eq!(frame.chars().map(ascii).collect::<String>(), plain);
+        }
     }
 }
