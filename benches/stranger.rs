@@ -57,7 +57,7 @@ fn main() -> ExitCode {
         if rows.is_none() {
             println!("  not tried: a clone, an agent, `gh`, or enough commits whose patches apply are missing");
         }
-        // Who names a repository wants a comparison.
+        // A repository is named for a comparison.
         fails |= rows.is_none_or(|rows| rows.differs);
     }
     ExitCode::from(u8::from(fails))

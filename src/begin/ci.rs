@@ -288,7 +288,7 @@ mod tests {
                 "script:\n- export A=${{ matrix.a }}\n- ctest\n- phpunit test/Weak.php || true\n",
                 &["ctest"],
             ),
-            // What tests is built by earlier steps, with the matrix's values for this system.
+            // Earlier steps build what tests, with the matrix's values for this system.
             (
                 "jobs:\n  a:\n    strategy:\n      matrix:\n        os: [windows, ubuntu]\n        include:\n        - {os: windows, generator: -G x}\n        - {os: ubuntu, with: -j2}\n    steps:\n    - run: sudo apt install cmake\n    - run: cmake -B build ${{ matrix.generator }}\n      working-directory: lib\n    - run: cmake --build build ${{matrix.with}}\n      working-directory: lib\n    - run: ./tests\n      working-directory: lib/build\n",
                 &[

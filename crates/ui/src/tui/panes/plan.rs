@@ -627,7 +627,7 @@ mod tests {
         };
         model.run.goals = vec![goal];
         assert!(details(&model).iter().any(is_told), "{:?}", details(&model));
-        // One of several may have broken it.
+        // The goal may have been broken by one of several.
         model.run.goals[0].broken_by = Some(broke + 1);
         assert!(!details(&model).iter().any(is_told));
     }
