@@ -20,6 +20,28 @@ fn bare() -> Sandbox {
 }
 
 #[test]
+fn a_submodule_that_a_clone_lacks_is_named_where_tests_fail() {
+    needs!("npm");
+    let sandbox = bare();
+    let modules = "[submodule \"deps/x\"]\n\tpath = deps/x\n\turl = ../x\n";
+    sandbox.write(".gitmodules", modules);
+    fs::create_dir_all(sandbox.project().join("deps/x")).unwrap();
+    let told = || {
+        sandbox
+            .untrusting_ralph(["init", "--yes", "--dry-run"])
+            .run(SOON)
+            .stderr
+    };
+    let note = "note: the submodule deps/x is empty; `git submodule update --init --recursive` fetches it";
+    let found = told();
+    assert!(found.contains("✖ tests failed") && found.contains(note), "{found}");
+    sandbox.write("deps/x/a", "");
+    fs::remove_file(sandbox.project().join("PLAN.md")).unwrap();
+    let found = told();
+    assert!(found.contains("✖ tests failed") && !found.contains(note), "{found}");
+}
+
+#[test]
 fn tests_for_which_no_command_is_known_are_named() {
     let sandbox = Sandbox::new();
     let note = || {

@@ -220,9 +220,11 @@ impl Step {
     }
 }
 
-/// Whether a command can be told and can fail.
+/// Whether a command can be told without the CI, and can fail.
 fn is_plain(line: &str) -> bool {
-    !line.contains("${{") && !line.contains("||")
+    !["${{", "||", "$GITHUB_", "$RUNNER_"]
+        .iter()
+        .any(|sign| line.contains(sign))
 }
 
 /// Whether a command names tests; options name them to build or to leave them out (`--enable-tests`).

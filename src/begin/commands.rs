@@ -1,6 +1,10 @@
 //! Finds the commands that test, lint and build a project, from the files of its tools.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
 
 use ralph_gate::runner::{Runner, Runners};
 
@@ -42,7 +46,15 @@ pub(crate) fn suggestions(project: &Path, runners: &Runners) -> Vec<CommandSugge
         add_parts(project, "", PART_LEVELS, runners, &mut found);
         found.truncate(PARTS_CAP);
     }
-    let mut in_ci = ci::tests(root.ci(), runners);
+    // Some directories are made by steps that prepare a machine.
+    let can_begin = |command: &String| {
+        let place = command.trim_start_matches('(').strip_prefix("cd ");
+        place
+            .and_then(|place| place.split(' ').next())
+            .is_none_or(|place| root.has(place))
+    };
+    let mut seen = BTreeSet::new();
+    let mut in_ci = ci::tests(root.ci(), runners).filter(|command| can_begin(command) && seen.insert(command.clone()));
     let has_parts = !is_whole && !found.is_empty();
     match found.iter_mut().find(|suggestion| suggestion.name == TESTS) {
         Some(tests) => {

@@ -15,7 +15,13 @@ const MANIFESTS: [&str; 6] = [
     "Pipfile",
 ];
 /// Files beside the manifests that may name pytest.
-const ALSO: [&str; 3] = ["requirements-dev.txt", "dev-requirements.txt", "test-requirements.txt"];
+const ALSO: [&str; 4] = [
+    "requirements-dev.txt",
+    "dev-requirements.txt",
+    "test-requirements.txt",
+    "noxfile.py",
+];
+pub(crate) const PYTEST: &str = "pytest";
 /// The lock files of the managers of environments, each with what starts a command in it and what installs it.
 const MANAGERS: [(&str, &str, &str); 4] = [
     ("uv.lock", "uv run ", "uv sync"),
@@ -134,13 +140,18 @@ pub(crate) fn installer(manager: &str) -> Option<&'static str> {
     found.map(|(_, _, install)| install)
 }
 
-/// Whether a module is the project's own below `src`, or its manifests name it. Others, of tests, no installation brings.
-pub(crate) fn is_named(project: &Path, module: &str) -> bool {
+/// What pip has to install to bring a module: the project, if the module is its own below `src` or one that it needs, or the module
+/// itself, if only the tests need it. Modules of the tests themselves are brought by nothing.
+pub(crate) fn brought_by<'m>(project: &Path, module: &'m str) -> Option<&'m str> {
     let root = ProjectRoot::new(project, "");
     let is_own = ["", ".py"].iter().any(|end| root.has(&format!("src/{module}{end}")));
     // The first of them describe a package that can be installed.
-    let mut manifests = MANIFESTS[..3].iter();
-    is_own || manifests.any(|name| root.text(name).contains(module))
+    let (packages, lists) = MANIFESTS.split_at(3);
+    let name = |names: &[&str]| names.iter().any(|name| root.text(name).contains(module));
+    match is_own || module != PYTEST && name(packages) {
+        true => Some("--editable ."),
+        false => (module == PYTEST || name(lists) || name(&ALSO)).then_some(module),
+    }
 }
 
 fn test_command(root: &ProjectRoot<'_>, tests: &[String], interpreter: &Interpreter) -> Option<String> {

@@ -4,7 +4,7 @@
 use std::{mem, path::Path};
 
 use ralph_core::event::{Exit, Goal, GoalFailure, GoalResult};
-use ralph_system::{proc::Supervisor, sandbox::denials::denied_paths};
+use ralph_system::{files::read_text, proc::Supervisor, sandbox::denials::denied_paths};
 use ralph_text::{console::complain, one_line};
 use ralph_words::{counted, error_line, goal_in_words, short_duration};
 
@@ -19,9 +19,10 @@ use super::{args::Args, confirm::answer, goals, run::sources};
 
 /// Timeout of a goal that names none.
 const TIMEOUT_MS: u64 = 15 * 60_000;
+/// Most bytes of the list of submodules.
+const MODULES_CAP: u64 = 1 << 20;
 /// The exit code of a shell that does not find a program.
 const NO_PROGRAM: i32 = 127;
-const PYTEST: &str = "pytest";
 /// Gives a command a home directory of its own.
 const OWN_HOME: &str = "export HOME=\"$(mktemp -d)\"";
 /// The origin of a goal that the user named.
@@ -87,6 +88,11 @@ pub(super) fn prove(
             Some(_) => not_installed.push(goal),
             None => failing.push((goal, result)),
         }
+    }
+    if let Some(path) = empty_submodule(&place.project).filter(|_| !failing.is_empty()) {
+        complain(&format!(
+            "note: the submodule {path} is empty; `git submodule update --init --recursive` fetches it"
+        ));
     }
     let mut left_out = Vec::new();
     for (goal, result) in failing {
@@ -182,6 +188,22 @@ fn run(
         .ok_or_else(|| Failure::new(FailureKind::Failed, format!("`{}` was not run", goal.command)))
 }
 
+/// The first submodule that a clone did not fetch.
+fn empty_submodule(project: &Path) -> Option<String> {
+    let modules = read_text(&project.join(".gitmodules"), MODULES_CAP).ok()?;
+    let values = modules.lines().filter_map(|line| line.split_once('='));
+    let mut paths = values
+        .filter(|(key, _)| key.trim() == "path")
+        .map(|(_, path)| path.trim());
+    let is_empty = |path: &&str| {
+        project
+            .join(path)
+            .read_dir()
+            .is_ok_and(|mut entries| entries.next().is_none())
+    };
+    paths.find(is_empty).map(one_line)
+}
+
 /// Whether a goal failed at a new name in the user's home directory. No setting allows such a name if it is another one each time.
 fn makes_names_in_home(result: &GoalResult) -> bool {
     let home = dirs::home_dir();
@@ -213,7 +235,7 @@ fn missing_program(project: &Path, goal: &CommandSuggestion, result: &GoalResult
         return None;
     }
     if let Some(module) = missing_module(&result.tail)
-        && (module == PYTEST || python::is_named(project, module))
+        && python::brought_by(project, module).is_some()
     {
         return Some(module.to_owned());
     }
@@ -278,7 +300,7 @@ fn install(project: &Path, goal: &CommandSuggestion, program: &str) -> String {
         },
         _ if let Some(installer) = installer => format!("`{installer}` installs it"),
         (_, module) if command.contains(" -m ") => {
-            let what = if module == PYTEST { PYTEST } else { "--editable ." };
+            let what = python::brought_by(project, module).unwrap_or(module);
             format!("`{manager} -m pip install {what}` installs it")
         }
         _ => "install it first".to_owned(),
@@ -350,25 +372,31 @@ mod tests {
         let project = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(project.path().join("src/click")).unwrap();
         std::fs::write(project.path().join("pyproject.toml"), "dependencies = [\"attrs\"]\n").unwrap();
-        for (said, module, is_named_there) in [
+        std::fs::write(project.path().join("tox.ini"), "[testenv]\ndeps =\n    freezegun\n").unwrap();
+        for (said, module, brought_by) in [
             (
                 "E   ModuleNotFoundError: No module named 'click'\n",
                 Some("click"),
-                true,
+                Some("--editable ."),
             ),
             (
                 "ModuleNotFoundError: No module named 'attrs.filters'",
                 Some("attrs"),
-                true,
+                Some("--editable ."),
             ),
-            ("ModuleNotFoundError: No module named 'helpers'", Some("helpers"), false),
-            ("/usr/bin/python3: No module named pytest", Some(PYTEST), false),
-            ("1 passed", None, false),
+            ("ModuleNotFoundError: No module named 'helpers'", Some("helpers"), None),
+            ("No module named 'freezegun'", Some("freezegun"), Some("freezegun")),
+            (
+                "/usr/bin/python3: No module named pytest",
+                Some("pytest"),
+                Some("pytest"),
+            ),
+            ("1 passed", None, None),
         ] {
             assert_eq!(missing_module(said), module, "{said}");
             assert_eq!(
-                module.is_some_and(|module| python::is_named(project.path(), module)),
-                is_named_there,
+                module.and_then(|module| python::brought_by(project.path(), module)),
+                brought_by,
                 "{said}"
             );
         }

@@ -73,8 +73,16 @@ pub fn error_line(output: &str) -> Option<String> {
 
 /// Whether a line is a title with rulers on both of its sides.
 fn is_boxed(line: &str) -> bool {
-    let ends = ["==", "__", "!!", "──", "⎯⎯"];
-    ends.iter().any(|end| line.starts_with(end) && line.ends_with(end))
+    let ends = [
+        ("==", "=="),
+        ("__", "__"),
+        ("!!", "!!"),
+        ("──", "──"),
+        ("⎯⎯", "⎯⎯"),
+        ("* ", " *"),
+    ];
+    ends.iter()
+        .any(|(start, end)| line.starts_with(start) && line.ends_with(end))
 }
 
 fn says(line: &str) -> Option<Says> {
@@ -82,7 +90,11 @@ fn says(line: &str) -> Option<Says> {
     if line.to_lowercase().contains("usage: ") {
         return None;
     }
-    if line.starts_with("E  ") || line.contains(" panicked at ") {
+    // make names a recipe that failed in brackets, and what is wrong with a makefile without.
+    let is_of_make = line
+        .split_once(": *** ")
+        .is_some_and(|(_, what)| !what.starts_with('['));
+    if line.starts_with("E  ") || line.contains(" panicked at ") || is_of_make {
         return Some(Says::Error);
     }
     if line.starts_with("-->") && line.rsplit(' ').next().is_some_and(is_place) {
@@ -263,6 +275,11 @@ mod tests {
         (
             "typed.py:1: note: By default\ntyped.py:2: error: Incompatible return value type (got \"int\", expected \"str\")  [return-value]\nFound 1 error in 1 file (checked 1 source file)\n",
             "typed.py:2: error: Incompatible return value type (got \"int\", expected \"str\")  [return-value]",
+        ),
+        (
+            "checking for python... no\n*****************\n* Python dependencies for building jq documentation not found. *\n*****************\n\
+             Making check in vendor/oniguruma\nmake[2]: *** No rule to make target 'check'.  Stop.\nmake: *** [Makefile:1709: check] Error 2\n",
+            "make[2]: *** No rule to make target 'check'.  Stop.",
         ),
         (
             "ERROR: usage: __main__.py [options] [file_or_dir] [file_or_dir] [...]\n__main__.py: error: unrecognized arguments: --cov=tablib \
