@@ -44,7 +44,6 @@ mod hooks;
 mod import_with_agent;
 mod init;
 mod journals;
-mod kept;
 mod language_tools;
 mod late_answers;
 mod layering;

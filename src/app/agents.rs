@@ -399,11 +399,8 @@ impl<'a> AgentChooser<'a> {
                 }
                 let adapter = SubprocessAdapter::new(manifest, &supervisor);
                 let adapter = adapter.committing_as(identity).live(live);
-                let adapter = adapter.serving(self.servers());
-                match self.config.session {
-                    SessionMode::Fresh => Arc::new(adapter.keeping()),
-                    SessionMode::Resume => Arc::new(adapter),
-                }
+                let continues = self.config.session == SessionMode::Resume;
+                Arc::new(adapter.serving(self.servers()).continuing(continues))
             }
             Transport::Http => {
                 let options = server_options(self.config);

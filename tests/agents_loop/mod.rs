@@ -14,7 +14,6 @@ mod importing;
 mod nobody_listens;
 mod of_the_registry;
 mod one_of_your_own;
-mod one_process;
 mod resuming;
 mod reviewing;
 mod standing_in;

@@ -113,16 +113,6 @@ pub(super) fn launch(
     })
 }
 
-/// The launch of a program that is given one session after the other: without what belongs to the first of them.
-pub(super) fn of_all_sessions(mut launch: Launch, request: &SessionRequest) -> Launch {
-    launch.env.retain(|(name, _)| !OF_ONE_SESSION.contains(&name.as_str()));
-    // ralph itself may run in an iteration of another ralph.
-    launch.env_remove.extend(OF_ONE_SESSION.map(str::to_owned));
-    // The prompt is a message.
-    launch.readable.retain(|path| *path != request.prompt);
-    launch
-}
-
 /// The variables that pass on the MCP servers in `written`, merged with the values that the session has in `before`.
 pub(super) fn mcp_variables(manifest: &Manifest, written: &str, before: &[(String, String)]) -> Vec<(String, String)> {
     let variables = manifest.mcp.env.iter().filter_map(|(name, value)| {

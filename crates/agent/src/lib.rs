@@ -13,7 +13,6 @@ mod error;
 pub mod greeting;
 mod identity;
 mod invocation;
-mod kept;
 mod live_output;
 pub mod login;
 pub mod manifest;

@@ -25,8 +25,8 @@ use super::{
 use reader::AdapterReader;
 use written::UsageScope;
 
-pub use parts::{AgentProcess, LiveLaunch, Transport};
 pub(super) use parts::{AskSettings, CommandTemplate, McpDelivery, PromptBy, SubagentCap, SubagentSettings};
+pub use parts::{LiveLaunch, Transport};
 pub(super) use written::{LANGUAGE, WrittenAdapter};
 
 /// A complete adapter.

@@ -30,8 +30,6 @@ pub enum ManifestError {
         "{at}: `capabilities.live_steering` needs `transport = \"http\"`: a subprocess adapter cannot steer a running turn"
     )]
     NotLive { at: SettingOrigin },
-    #[error("{at}: `live.process = \"kept\"` needs `live.protocol = \"acp\"` and another program than ralph itself")]
-    NotKept { at: SettingOrigin },
     #[error("{at}: `patterns` are for `dialect = \"terminal\"`: other dialects have a structure of their own")]
     PatternsUnused { at: SettingOrigin },
     #[error("{at}: `{key}` needs a named group such as `(?<{}>...)`", .names.join(">...)` or `(?<"))]

@@ -9,7 +9,7 @@ use std::{
     path::PathBuf,
     sync::{
         Arc, OnceLock, Weak,
-        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
+        atomic::{AtomicU32, Ordering},
     },
     thread,
     time::{SystemTime, UNIX_EPOCH},
@@ -18,11 +18,10 @@ use std::{
 use jiff::tz::TimeZone;
 use parking_lot::Mutex;
 use ralph_core::event::{AgentSignal, CancelReason, Exit, Finding, Problem, ProblemKind, SessionId, SteeringId};
-use ralph_system::proc::{Activity, Child, ChildEnd, OutputSink, Size, StopSpeed};
+use ralph_system::proc::{Child, ChildEnd, OutputSink, Size, StopSpeed};
 use ralph_text::{KeptEscapes, PlainText};
 use ralph_words::exceeded_in_words;
 use tokio::sync::mpsc;
-use tracing::info;
 
 use super::{
     Display, SessionRequest,
@@ -39,8 +38,6 @@ use super::{
 pub(super) struct SessionLink {
     /// Weak, so that the reporter does not keep a dropped session's child alive.
     child: Mutex<Weak<Child>>,
-    /// The bytes that the child had written before the session.
-    written_before: AtomicU64,
     /// The terminal's size; columns and rows packed into one number.
     size: AtomicU32,
     /// Whether the session has started. Before that, the starting thread reports its end; afterwards the reporter does,
@@ -50,10 +47,6 @@ pub(super) struct SessionLink {
     commands: Mutex<VecDeque<SessionCommand>>,
     /// The reason for which ralph ends the session.
     ended_for: OnceLock<CancelReason>,
-    /// How ralph has stopped the session in a kept process.
-    stopped: Mutex<Option<StopSpeed>>,
-    /// Whether the end of the session was reported.
-    over: AtomicBool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -69,13 +62,10 @@ impl SessionLink {
     pub(super) fn new(size: Size) -> Self {
         Self {
             child: Mutex::default(),
-            written_before: AtomicU64::new(0),
             size: AtomicU32::new(packed(size)),
             start: Mutex::default(),
             commands: Mutex::default(),
             ended_for: OnceLock::new(),
-            stopped: Mutex::default(),
-            over: AtomicBool::new(false),
         }
     }
 
@@ -93,46 +83,11 @@ impl SessionLink {
     /// Leaves reporting the end of the session to the reporter. Returns whether the reporter still exists.
     pub(super) fn start(&self, child: &Arc<Child>) -> bool {
         *self.child.lock() = Arc::downgrade(child);
-        self.written_before
-            .store(child.activity().output_bytes, Ordering::Relaxed);
-        // A stop sets this first and then looks for the child.
-        if let Some(speed) = *self.stopped.lock() {
-            child.stop(speed);
-        }
         self.hand_over()
     }
 
-    pub(super) fn child(&self) -> Option<Arc<Child>> {
+    fn child(&self) -> Option<Arc<Child>> {
         self.child.lock().upgrade()
-    }
-
-    /// Stops the session's child, or the one that it is about to get.
-    pub(super) fn stop(&self, speed: StopSpeed) {
-        *self.stopped.lock() = Some(speed);
-        if let Some(child) = self.child() {
-            child.stop(speed);
-        }
-    }
-
-    /// The activity of the child; its output since the session began.
-    pub(super) fn activity(&self) -> Activity {
-        let activity = self.child().map(|child| child.activity()).unwrap_or_default();
-        Activity {
-            output_bytes: activity
-                .output_bytes
-                .saturating_sub(self.written_before.load(Ordering::Relaxed)),
-            ..activity
-        }
-    }
-
-    /// Whether the end of the session was reported.
-    pub(super) fn is_over(&self) -> bool {
-        self.over.load(Ordering::Acquire)
-    }
-
-    /// Whether ralph has stopped the session, or is about to.
-    fn is_stopped(&self) -> bool {
-        self.ended_for.get().is_some() || self.stopped.lock().is_some()
     }
 
     fn hand_over(&self) -> bool {
@@ -208,7 +163,6 @@ pub(super) struct Reporter {
     protocol: Box<dyn Protocol>,
     /// The opening of a live session, until it was sent.
     opening: Option<(SessionOpening, PathBuf)>,
-    life: ProcessLife,
     /// The local time zone, for times without a zone.
     zone: TimeZone,
     form: TerminalRole,
@@ -228,29 +182,6 @@ pub(super) struct Reporter {
     subagents: SubagentTools,
     records: Option<ThreadRecords>,
     ended: bool,
-}
-
-/// The part of a session in the life of its process.
-enum ProcessLife {
-    /// The process ends with the session.
-    Fresh,
-    Kept {
-        protocol: LiveKind,
-        stage: KeptStage,
-    },
-}
-
-/// The stage of a session in a kept process.
-enum KeptStage {
-    /// The first session of the process.
-    First,
-    /// Another session is being opened; with everything that a new process needs to open it instead.
-    Opening {
-        again: Option<Box<(SessionOpening, PathBuf)>>,
-    },
-    Opened,
-    /// The turn has ended well, and the process can be kept.
-    Over,
 }
 
 /// The channel to an agent.
@@ -340,7 +271,6 @@ impl Reporter {
             display: request.display,
             protocol,
             opening,
-            life: ProcessLife::Fresh,
             zone: TimeZone::system(),
             form,
             link,
@@ -360,140 +290,27 @@ impl Reporter {
         }
     }
 
-    /// Makes it the reporter of a session in a process that is kept, and speaks `protocol`.
-    #[must_use]
-    pub(super) fn in_kept_process(self: Box<Self>, protocol: LiveKind) -> Box<Self> {
-        let mut reporter = self;
-        let stage = KeptStage::First;
-        reporter.life = ProcessLife::Kept { protocol, stage };
-        reporter
-    }
-
-    /// Continues the conversation of the process with another session.
-    pub(super) fn continue_with(&mut self, protocol: Box<dyn Protocol>) {
-        self.protocol = protocol;
-        let again = self.opening.clone().map(Box::new);
-        self.set_stage(KeptStage::Opening { again });
-    }
-
-    /// Prepares the session for a new process, as if the kept one had not been tried.
-    pub(super) fn begin_again(&mut self) {
-        if let ProcessLife::Kept { protocol, stage } = &mut self.life {
-            if let KeptStage::Opening { again } = stage {
-                self.opening = again.take().map(|again| *again);
-            }
-            self.protocol = protocol.protocol();
-            *stage = KeptStage::First;
-        }
-        self.cut_short = false;
-        *self.link.start.lock() = StartState::Pending;
-    }
-
-    /// Whether a new process can open the session, since the kept one never did.
-    pub(super) fn can_begin_again(&self) -> bool {
-        self.is_opening_another() && !self.link.is_stopped()
-    }
-
-    pub(super) fn has_opened(&self) -> bool {
-        !self.is_opening_another()
-    }
-
-    /// Whether the turn has ended well in a process that can be kept.
-    pub(super) fn is_over(&self) -> bool {
-        let ProcessLife::Kept { stage, .. } = &self.life else {
-            return false;
-        };
-        matches!(stage, KeptStage::Over)
-    }
-
-    /// Ends a process that does not open the session.
-    pub(super) fn give_up(&self) {
-        if self.is_opening_another()
-            && let Some(child) = self.child()
-        {
-            child.stop(StopSpeed::Immediate);
-        }
-    }
-
-    /// Lets a process that is not kept come to its end, which is then the end of the session.
-    pub(super) fn let_end(&mut self, child: &Child) {
-        self.set_stage(KeptStage::Opened);
-        child.close_input();
-        if self.protocol.is_stuck() && !std::mem::replace(&mut self.cut_short, true) {
-            child.stop(StopSpeed::Graceful);
-        }
-    }
-
-    /// Gives away the conversation of a process that is kept.
-    pub(super) fn release(&mut self) -> Box<dyn Protocol> {
-        std::mem::replace(&mut self.protocol, LiveKind::Acp.protocol())
-    }
-
-    /// Reports the end of a session whose process is kept.
-    pub(super) fn report_end(&mut self) {
-        self.report_ended(None, Vec::new());
-    }
-
     fn report_ended(&mut self, exit: Option<Exit>, mut signals: Vec<AgentSignal>) {
         signals.push(AgentSignal::Ended {
             exit,
             output_bytes: self.output_bytes,
         });
-        self.link.over.store(true, Ordering::Release);
         let used = self.records.as_mut().map(ThreadRecords::rest);
         self.deliver(used.unwrap_or_default());
         self.report(signals);
         self.ended = true;
     }
 
-    fn is_opening_another(&self) -> bool {
-        let ProcessLife::Kept { stage, .. } = &self.life else {
-            return false;
-        };
-        matches!(stage, KeptStage::Opening { .. })
-    }
-
-    fn set_stage(&mut self, next: KeptStage) {
-        if let ProcessLife::Kept { stage, .. } = &mut self.life {
-            *stage = next;
-        }
-    }
-
-    pub(super) fn link(&self) -> Arc<SessionLink> {
-        Arc::clone(&self.link)
-    }
-
-    pub(super) fn out(&self) -> mpsc::Sender<AgentSignal> {
-        self.out.clone()
-    }
-
     fn clock(&self) -> ZonedClock {
         current_clock(&self.zone)
-    }
-
-    pub(super) fn child(&self) -> Option<Arc<Child>> {
-        self.link.child()
     }
 
     /// Reports the signals of an exchange and writes its bytes to the agent. Stops a program that would not end by
     /// itself.
     fn carry_out(&mut self, exchange: Exchange) {
         let Exchange { signals, input, close } = exchange;
-        let ends_turn = |signal: &AgentSignal| matches!(signal, AgentSignal::TurnEnded { .. });
-        if signals.iter().any(ends_turn) && self.can_begin_again() {
-            // A new process may open the session.
-            info!("the kept process refuses the session");
-            return self.give_up();
-        }
         self.report(signals);
-        let Some(child) = self.child() else { return };
-        if close
-            && self.protocol.can_go_on()
-            && matches!(self.life, ProcessLife::Kept { .. })
-            && !self.link.is_stopped()
-        {
-            return self.set_stage(KeptStage::Over);
-        }
+        let Some(child) = self.link.child() else { return };
         // An agent that accepts no input is about to end and reports why, or has stopped reading for good.
         let refused = (close || !input.is_empty()) && child.write_input(&input).is_err();
         if close {
@@ -513,14 +330,7 @@ impl Reporter {
         match fs::read_to_string(&path) {
             Ok(prompt) => {
                 let opening = SessionOpening { prompt, ..opening };
-                match self.is_opening_another() {
-                    true => self.protocol.start_another(opening, &mut exchange),
-                    false => self.protocol.start(opening, &mut exchange),
-                }
-                // Messages that a process got which has not opened the session.
-                for (id, text) in self.messages.clone() {
-                    self.protocol.command(SessionCommand::Steer { id, text }, &mut exchange);
-                }
+                self.protocol.start(opening, &mut exchange);
             }
             Err(error) => {
                 let text = format!("{}: the prompt cannot be read: {error}", path.display());
@@ -577,7 +387,6 @@ impl Reporter {
     fn completed(&mut self, signal: AgentSignal) -> Option<AgentSignal> {
         if let AgentSignal::Opened { session, .. } = &signal {
             self.session.clone_from(session);
-            self.set_stage(KeptStage::Opened);
         }
         match (&self.meter, signal) {
             (Some(meter), AgentSignal::Usage { usage }) => {

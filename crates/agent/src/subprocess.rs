@@ -15,8 +15,7 @@ use super::{
     check,
     dialect::DialectKind,
     invocation,
-    kept::{KeptLaunch, ProcessKeeper},
-    manifest::{AgentProcess, LiveLaunch, Manifest},
+    manifest::{LiveLaunch, Manifest},
     mcp::{McpServer, McpServers},
     protocol::SessionOpening,
     reporter::{AgentChannel, Reporter, SessionLink, breakdown_signals, send_from_thread},
@@ -35,8 +34,8 @@ pub struct SubprocessAdapter {
     meter: Arc<TurnUsageMeter>,
     live: bool,
     servers: McpServers,
-    /// Keeps the process of a live session for the next one.
-    keeper: Option<Arc<ProcessKeeper>>,
+    /// Whether sessions continue earlier ones.
+    continues: bool,
 }
 
 impl SubprocessAdapter {
@@ -48,15 +47,14 @@ impl SubprocessAdapter {
             identity: None,
             meter: Arc::default(),
             servers: McpServers::default(),
-            keeper: None,
+            continues: false,
         }
     }
 
-    /// Gives sessions one process after the other if the agent's manifest says that it can be kept. They must not
-    /// continue sessions, and [`AgentAdapter::close`] has to be called after the last.
+    /// Has each session continue the previous one, if the agent can.
     #[must_use]
-    pub fn keeping(mut self) -> Self {
-        self.keeper = Some(Arc::new(ProcessKeeper::new(&self.supervisor)));
+    pub fn continuing(mut self, continues: bool) -> Self {
+        self.continues = continues;
         self
     }
 
@@ -103,7 +101,7 @@ impl AgentAdapter for SubprocessAdapter {
     fn can_ask_always(&self, cwd: &Path) -> bool {
         self.manifest.live.as_ref().is_some_and(|live| {
             // Sessions that are continued have to be continued on that channel.
-            let continues = self.keeper.is_none() && self.manifest.capabilities.resume;
+            let continues = self.continues && self.manifest.capabilities.resume;
             live.capabilities.can_ask_always()
                 && live.is_current
                 && live.asking.bypassed_by(cwd).is_none()
@@ -163,17 +161,6 @@ impl AgentAdapter for SubprocessAdapter {
                 },
             },
         };
-        let keeper = self.keeper.as_ref().filter(|_| request.resume.is_none());
-        let kept = live.filter(|live| live.process == AgentProcess::Kept);
-        let kept = keeper.zip(kept).map(|(keeper, live)| {
-            let wanted = KeptLaunch {
-                launch: invocation::of_all_sessions(launch.clone(), &request),
-                model: request.model.clone(),
-                agent: request.agent.clone(),
-                asks: request.asks,
-            };
-            (keeper, live.protocol, wanted)
-        });
         let sums_usage = self.manifest.sums_usage && live.is_none_or(|live| !live.protocol.counts_turns());
         let reporter = Reporter::new(
             conversation,
@@ -185,13 +172,6 @@ impl AgentAdapter for SubprocessAdapter {
             &self.manifest.subagents.tools,
         );
         let is_live = live.is_some();
-        if let Some((keeper, protocol, wanted)) = kept {
-            let reporter = Box::new(reporter).in_kept_process(protocol);
-            return match keeper.start(wanted, reporter, out.clone()) {
-                Ok(session) => session,
-                Err(error) => UnstartedSession::report(problem_of(error), out),
-            };
-        }
         let program = launch.program.clone();
         match self.supervisor.spawn(launch, Box::new(reporter)) {
             Ok(child) => {
@@ -214,12 +194,6 @@ impl AgentAdapter for SubprocessAdapter {
                 warn!(adapter = self.id(), ?program, %error, "agent not started");
                 UnstartedSession::report(problem_of(error), out)
             }
-        }
-    }
-
-    fn close(&self) {
-        if let Some(keeper) = &self.keeper {
-            keeper.close();
         }
     }
 }

@@ -13,18 +13,13 @@ pub(super) struct UnstartedSession;
 
 impl UnstartedSession {
     pub(super) fn report(problem: Problem, out: mpsc::Sender<AgentSignal>) -> Box<dyn Session> {
-        send_from_thread(unstarted_signals(problem), out);
+        let ended = AgentSignal::Ended {
+            exit: None,
+            output_bytes: 0,
+        };
+        send_from_thread([AgentSignal::Problem { problem }, ended], out);
         Box::new(UnstartedSession)
     }
-}
-
-/// The signals of a session that could not be started.
-pub(super) fn unstarted_signals(problem: Problem) -> [AgentSignal; 2] {
-    let ended = AgentSignal::Ended {
-        exit: None,
-        output_bytes: 0,
-    };
-    [AgentSignal::Problem { problem }, ended]
 }
 
 impl Session for UnstartedSession {

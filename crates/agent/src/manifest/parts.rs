@@ -51,19 +51,8 @@ pub struct LiveLaunch {
     /// Whether the id of each tool use begins with the tool's own name.
     pub named_calls: bool,
     pub asking: AskSettings,
-    pub process: AgentProcess,
     /// Whether the live arguments and the command's arguments come from the same level: both built in, or both changed.
     pub is_current: bool,
-}
-
-/// The life of an agent's process on the live channel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum AgentProcess {
-    /// Each session has a process of its own.
-    #[default]
-    Fresh,
-    /// The sessions of a run have one process after another, as long as all goes well.
-    Kept,
 }
 
 /// Settings that make an agent ask before it uses a tool.

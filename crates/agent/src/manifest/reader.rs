@@ -17,8 +17,7 @@ use super::{
         state::state_of_login,
         template::{AdapterPlaceholder, AdapterTemplate},
     },
-    AgentProcess, AskSettings, CommandTemplate, LiveLaunch, McpDelivery, PromptBy, SubagentCap, SubagentSettings,
-    Transport,
+    AskSettings, CommandTemplate, LiveLaunch, McpDelivery, PromptBy, SubagentCap, SubagentSettings, Transport,
     written::{WrittenAdapter, WrittenSubagentCap},
 };
 
@@ -127,13 +126,6 @@ impl AdapterReader<'_> {
                 None => Ok(None),
             };
         };
-        // ralph's own agent gets the limits of an iteration when it starts.
-        let is_ralph = command.program.whole() == Some(AdapterPlaceholder::Ralph);
-        if written.process == AgentProcess::Kept && (is_ralph || !protocol.can_be_kept()) {
-            return Err(ManifestError::NotKept {
-                at: self.at("live.process"),
-            });
-        }
         let args = self.templates("live.args", args, IN_LIVE)?;
         let live = CommandTemplate {
             args: args.clone(),
@@ -169,7 +161,6 @@ impl AdapterReader<'_> {
             steering: written.steering,
             named_calls: written.named_calls,
             asking: self.asking()?,
-            process: written.process,
             is_current: built_in("live.args") == built_in("command.args"),
         }))
     }

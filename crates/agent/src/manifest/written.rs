@@ -18,7 +18,7 @@ use super::{
         model::ModelForm,
         protocol::{LiveKind, Steering},
     },
-    AgentProcess, PromptBy, Transport,
+    PromptBy, Transport,
 };
 
 /// The words for manifests in error messages.
@@ -104,9 +104,6 @@ settings! {
         usage("usage"): Switch = true,
         /// Whether the name of each use of a tool begins with the tool's own name.
         named_calls("named_calls"): Switch = false,
-        /// Whether each session on the channel gets a process of its own, or the next session of a run gets the process of
-        /// the last.
-        process("process"): OneOf<AgentProcess> = "fresh",
         asking("asking"): SettingsSection<WrittenAsking>,
     }
 
@@ -285,7 +282,6 @@ pub(crate) enum UsageScope {
 choices! {
     UsageScope: "turn" = Turn, "session" = Session;
     Transport: "pty" = Pty, "http" = Http;
-    AgentProcess: "fresh" = Fresh, "kept" = Kept;
     PromptBy: "stdin" = Stdin, "file" = File;
     ModelForm: "name" = Name, "provider/name" = ProviderName, "any" = Any;
 }

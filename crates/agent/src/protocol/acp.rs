@@ -42,12 +42,9 @@ pub(super) struct AcpLive {
 struct AcpConversation {
     opening: SessionOpening,
     stage: AcpStage,
-    /// Whether the turn has ended well.
-    has_succeeded: bool,
     session: String,
-    /// The sessions that the agent had before, oldest first. What it still reports about them is ignored.
-    earlier: Vec<String>,
-    agent: AcpAgent,
+    /// Whether the agent accepts messages for the running turn by the extension.
+    is_steerable: bool,
     requests: u64,
     /// The requests that the agent has not answered.
     sent: HashMap<u64, SentRequest>,
@@ -58,15 +55,6 @@ struct AcpConversation {
     asks: AcpAsks,
     updates: AcpUpdates,
     unknown: UnknownReports,
-}
-
-/// The announced capabilities of the agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct AcpAgent {
-    /// Whether it accepts messages for the running turn by the extension.
-    is_steerable: bool,
-    /// Whether it can be asked to forget a session.
-    closes_sessions: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -84,8 +72,6 @@ enum AcpStage {
 enum SentRequest {
     Initialize,
     Session,
-    /// The end of an earlier session. The answer does not matter.
-    Close,
     Model,
     /// A mode: `wanted` by the user, or only preferred by ralph.
     Mode {
@@ -131,27 +117,6 @@ impl Protocol for AcpLive {
         self.conversation.opening.stays && self.conversation.stage == AcpStage::Closed
     }
 
-    fn can_go_on(&self) -> bool {
-        self.conversation.has_succeeded
-    }
-
-    fn start_another(&mut self, opening: SessionOpening, exchange: &mut Exchange) {
-        let before = std::mem::take(&mut self.conversation);
-        let conversation = &mut self.conversation;
-        conversation.agent = before.agent;
-        // An answer to a request of an earlier session must not pass for one of this session.
-        conversation.requests = before.requests;
-        conversation.earlier = before.earlier;
-        conversation.updates.tools.named_calls = opening.named_calls;
-        conversation.opening = opening;
-        conversation.earlier.push(before.session.clone());
-        if !conversation.agent.closes_sessions {
-            return conversation.open_new(exchange);
-        }
-        let params = json!({"sessionId": before.session});
-        conversation.request(SentRequest::Close, "session/close", &params, exchange);
-    }
-
     fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, exchange: &mut Exchange) {
         let Self { objects, conversation } = self;
         objects.finish(exchange, |object, exchange| {
@@ -168,11 +133,6 @@ impl Protocol for AcpLive {
 impl AcpConversation {
     fn take(&mut self, object: Map<String, Value>, clock: &ZonedClock, exchange: &mut Exchange) {
         match JsonRpcMessage::from_object(object) {
-            Some(JsonRpcMessage::Request { id, method, params })
-                if method == "session/request_permission" && self.is_earlier(&params) =>
-            {
-                exchange.write(&json_rpc::result(&id, &json!({"outcome": {"outcome": "cancelled"}})));
-            }
             Some(JsonRpcMessage::Request { id, method, params }) if method == "session/request_permission" => {
                 self.asked(id, &params, clock, exchange);
             }
@@ -212,7 +172,6 @@ impl AcpConversation {
 
     fn notified(&mut self, method: &str, params: &Value, clock: &ZonedClock, exchange: &mut Exchange) {
         match (method, self.stage) {
-            ("session/update", _) if self.is_earlier(params) => {}
             // Updates before the prompt are the history of a loaded session.
             ("session/update", AcpStage::Opening) => self.updates.take_before(&params["update"]),
             ("session/update", AcpStage::Working) if text(params, "/sessionId") == self.session => {
@@ -256,8 +215,6 @@ impl AcpConversation {
         match (sent, outcome) {
             (SentRequest::Initialize, Ok(result)) => self.initialized(&result, exchange),
             (SentRequest::Session, Ok(result)) => self.opened(&result, exchange),
-            // Some agents refuse a session that is opened while they close another one.
-            (SentRequest::Close, _) => self.open_new(exchange),
             (SentRequest::Model | SentRequest::Mode { .. }, Ok(_)) | (SentRequest::Mode { wanted: false }, Err(_)) => {
                 self.prompt(exchange)
             }
@@ -304,12 +261,9 @@ impl AcpConversation {
             return self.fail(Problem::said(ProblemKind::Usage, text), exchange);
         }
         let can = |pointer: &str| !matches!(result.pointer(pointer), None | Some(Value::Null | Value::Bool(false)));
-        self.agent = AcpAgent {
-            is_steerable: ["/_meta", "/agentCapabilities/_meta"]
-                .iter()
-                .any(|place| result.pointer(&format!("{place}/steering/supported")) == Some(&Value::Bool(true))),
-            closes_sessions: can("/agentCapabilities/sessionCapabilities/close"),
-        };
+        self.is_steerable = ["/_meta", "/agentCapabilities/_meta"]
+            .iter()
+            .any(|place| result.pointer(&format!("{place}/steering/supported")) == Some(&Value::Bool(true)));
         let Some(SessionId(session)) = self.opening.resume.clone() else {
             return self.open_new(exchange);
         };
@@ -331,12 +285,6 @@ impl AcpConversation {
         let servers = acp_servers(&self.opening.servers);
         let params = json!({"cwd": self.opening.cwd, "mcpServers": servers});
         self.request(SentRequest::Session, "session/new", &params, exchange);
-    }
-
-    /// Whether a message is about a session that the agent had before.
-    fn is_earlier(&self, params: &Value) -> bool {
-        let session = text(params, "/sessionId");
-        self.earlier.iter().any(|earlier| earlier == session)
     }
 
     /// Configures the opened session, then sends the prompt.
@@ -460,7 +408,6 @@ impl AcpConversation {
         }
         let message = self.updates.end(result, &mut exchange.signals);
         let ok = problem.is_none();
-        self.has_succeeded = ok;
         exchange
             .signals
             .extend(problem.map(|problem| AgentSignal::Problem { problem }));
@@ -527,7 +474,7 @@ impl AcpConversation {
         let mut params = self.content(text);
         let (method, is_prompt) = match self.opening.steering {
             Steering::Prompt => ("session/prompt", true),
-            Steering::Protocol if self.agent.is_steerable => {
+            Steering::Protocol if self.is_steerable => {
                 params["_meta"] = json!({"steering": {"idleBehavior": "promptRequired"}});
                 ("_session/steering", false)
             }
@@ -567,7 +514,3 @@ mod tests;
 #[cfg(test)]
 #[path = "acp/asking_tests.rs"]
 mod asking_tests;
-
-#[cfg(test)]
-#[path = "acp/next_session_tests.rs"]
-mod next_session_tests;

@@ -76,14 +76,6 @@ impl LiveKind {
         }
     }
 
-    /// Whether a program can be given one session after the other.
-    pub(super) fn can_be_kept(self) -> bool {
-        match self {
-            LiveKind::Acp => true,
-            LiveKind::ClaudeStreamJson | LiveKind::CodexAppServer | LiveKind::PiRpc => false,
-        }
-    }
-
     /// Whether usage is reported during a turn, unless the manifest says otherwise. ACP reports tokens only at the end
     /// of a turn.
     pub fn reports_usage_in_turn(self) -> bool {

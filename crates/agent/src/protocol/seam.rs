@@ -124,12 +124,6 @@ pub trait Protocol: Send {
     fn is_stuck(&self) -> bool {
         false
     }
-    /// Whether the program can be given another session: the turn has ended well, and so has everything that was sent.
-    fn can_go_on(&self) -> bool {
-        false
-    }
-    /// Begins the conversation of another session with the program, after [`Protocol::can_go_on`].
-    fn start_another(&mut self, _opening: SessionOpening, _exchange: &mut Exchange) {}
     /// Takes the exit of the program. On return, exactly one `TurnEnded` has been produced.
     fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, exchange: &mut Exchange);
 }

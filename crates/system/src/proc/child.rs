@@ -24,7 +24,6 @@ use super::{
     liveness::CpuMeter,
     signals::{INPUT_ENDED, STOP_GRACEFULLY, STOP_IMMEDIATELY},
     spec::ChildFiles,
-    suspension::{self, NotSuspended, TreeSnapshot},
     write_queue::WriteQueue,
 };
 
@@ -93,28 +92,6 @@ impl Child {
     /// Reads how much the tree has done so far. Costs a few file reads per process.
     pub fn activity(&self) -> Activity {
         self.shared.activity()
-    }
-
-    /// Returns the processes of the tree.
-    pub fn snapshot(&self) -> TreeSnapshot {
-        self.shared.with_guard(TreeSnapshot::below).unwrap_or_default()
-    }
-
-    /// Suspends the processes in `kept` and ends all others of the tree: terminate, and kill 300 ms later. Blocks until
-    /// then.
-    ///
-    /// # Errors
-    /// [`NotSuspended`] if the tree has ended, uses more memory than `most_bytes`, or has a process that does not end.
-    /// The caller has to stop it then.
-    pub fn suspend(&self, kept: &TreeSnapshot, most_bytes: u64) -> Result<Vec<LeftProcess>, NotSuspended> {
-        self.shared
-            .with_guard(|guard| suspension::suspend(guard, kept, most_bytes))
-            .unwrap_or(Err(NotSuspended::Ended))
-    }
-
-    /// Wakes the processes of a suspended tree.
-    pub fn resume(&self) {
-        self.shared.with_guard(suspension::resume);
     }
 
     /// The guard's pid, valid until the output's `ended`.
@@ -321,13 +298,6 @@ impl ChildState {
         let mut reaped = self.reaped.lock();
         reap();
         *reaped = true;
-    }
-
-    /// Runs `act` with the guard's pid; `None` if the guard may have been reaped. It may be reaped while `act` runs:
-    /// its pid is not used again that soon.
-    fn with_guard<T>(&self, act: impl FnOnce(Pid) -> T) -> Option<T> {
-        let is_reaped = *self.reaped.lock();
-        (!is_reaped).then(|| act(self.guard))
     }
 
     fn ask_reader(&self) {

@@ -1,4 +1,4 @@
-//! Processes that a program left running when it ended by itself, or at the end of a session in a kept process.
+//! Processes that a program left running when it ended by itself.
 //!
 //! A helper of the program is told from what its work started by its place: a program talks to its own helpers (MCP
 //! servers, language servers) over a pipe or a socket that is their standard input, and keeps them in its own process group.

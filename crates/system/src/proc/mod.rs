@@ -44,7 +44,6 @@ mod signals;
 mod spawn;
 mod spec;
 mod supervisor;
-mod suspension;
 mod tree;
 mod write_queue;
 
@@ -66,4 +65,3 @@ pub use left::{LeftProcess, LeftProcesses, OnLeftRunning, runs_below};
 pub use origin::{ClientOrigin, ProcessOrigin, is_below_a_run, origin_of_client, origin_of_peer};
 pub use spawn::SpawnError;
 pub use supervisor::{GIT_AS_IT_IS, Supervisor, own_executable};
-pub use suspension::{NotSuspended, TreeSnapshot};

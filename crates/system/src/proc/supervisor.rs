@@ -16,7 +16,7 @@ use std::{
 use nix::unistd::getpid;
 
 use super::{
-    Confinement, ConfinementLevel, Launch, LeftProcess, Mount, OnLeftRunning, OnRefused, OutputSink, TreeLimits,
+    Confinement, ConfinementLevel, Launch, Mount, OnLeftRunning, OnRefused, OutputSink, TreeLimits,
     child::Child,
     detached::{DetachedLoop, UnattendedStart},
     helper::{Helper, Helpers, LockedFile},
@@ -151,11 +151,6 @@ impl Supervisor {
         }
     }
 
-    /// Returns the memory limit of each child tree.
-    pub fn memory_ceiling_bytes(&self) -> Option<u64> {
-        self.tree_limits.memory_bytes
-    }
-
     /// Returns a supervisor that reports the calls that its child trees were refused, when a tree has ended.
     #[must_use]
     pub fn reporting_refusals(&self, on_refused: OnRefused) -> Supervisor {
@@ -172,13 +167,6 @@ impl Supervisor {
         Supervisor {
             on_left_running: Some(on_left_running),
             ..self.clone()
-        }
-    }
-
-    /// Reports processes that the program of a child tree left running at the end of its work, while the tree goes on.
-    pub fn report_left_running(&self, left: Vec<LeftProcess>) {
-        if let Some(OnLeftRunning(on_left_running)) = self.on_left_running.as_ref().filter(|_| !left.is_empty()) {
-            on_left_running(left);
         }
     }
 
