@@ -11,7 +11,6 @@ mod limits;
 mod merges;
 mod planted;
 mod resumed;
-mod reviews;
 mod sections;
 mod tests_gate;
 mod trees;

@@ -30,7 +30,6 @@ use super::{
     gate::{guard, known_runners},
     keep::kept,
     sealed::sealed_goals_here,
-    workers::REVIEW_ROUNDS,
 };
 pub(crate) use board::{
     BatchBegan, BoardOptions, ClosedBoard, follow_batch, output_of_batch, run_batch_detached, watch_batch,
@@ -155,7 +154,6 @@ pub(crate) fn prepare_batch(
     }
     let mut site = site(place, &id, branches, !config.goals.enabled.is_empty(), supervisor);
     site.gate = merge_gate(place, config)?;
-    site.review_rounds = review_rounds(config)?;
     site.signing = checked_signing(&site.branches)?;
     notes.extend(prune(&site, None, kept(config), SystemTime::now()));
     Ok(PreparedBatch {
@@ -241,7 +239,6 @@ pub(crate) fn site_to_resume(
     let mut site = site_of_batch(place, id, !config.goals.enabled.is_empty(), supervisor)?;
     site.branches = confined(site.branches, place, config, &site.paths, supervisor)?;
     site.gate = merge_gate(place, config)?;
-    site.review_rounds = review_rounds(config)?;
     site.signing = checked_signing(&site.branches)?;
     Ok(site)
 }
@@ -369,22 +366,7 @@ fn site(place: &ProjectPlace, id: &BatchId, branches: Branches, has_goals: bool,
         has_goals,
         gate: MergeGate::default(),
         supervisor: supervisor.clone(),
-        review_rounds: None,
         signing: None,
-    }
-}
-
-/// Returns how often the reviewer of a merge may send an agent back; `None` if merges are not reviewed.
-///
-/// # Errors
-/// A [`Failure`] if there is no reviewer.
-fn review_rounds(config: &Config) -> Result<Option<u32>, Failure> {
-    let review = &config.review;
-    match (review.merges, &review.adapter, &review.model) {
-        (true, None, None) => Err(configuration("`review.merges` needs a reviewer".to_owned())
-            .hint("`review.adapter` or `review.model` names one")),
-        (true, _, _) => Ok(Some(REVIEW_ROUNDS)),
-        (false, _, _) => Ok(None),
     }
 }
 

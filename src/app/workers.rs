@@ -13,7 +13,7 @@ use crate::error::{Failure, FailureKind};
 /// Iterations without success on a task before the next model of `escalate` takes over.
 const ESCALATE_AFTER: u32 = 2;
 /// How often the findings of a reviewer send the author back to the same work.
-pub(super) const REVIEW_ROUNDS: u32 = 2;
+const REVIEW_ROUNDS: u32 = 2;
 
 /// Adds the agents that open tasks of the plan ask for, under the same permissions and in the same sandbox.
 ///

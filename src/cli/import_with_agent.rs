@@ -74,7 +74,6 @@ pub(super) fn run(args: &Args, wish: &AgentImportArgs<'_>, supervisor: &Supervis
             let program = shell_word(&program.to_string_lossy());
             format!("{program} import {SPEC} --__check {WRITTEN}")
         }),
-        adjust: |_| {},
     };
     let code = scratch_project.run_agent(&assignment, args, &place, supervisor)?;
     if code.is_some_and(|code| [129, 130, 143].contains(&code)) {

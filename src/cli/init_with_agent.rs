@@ -48,7 +48,6 @@ pub(super) fn run(
         text: &assignment,
         unfinished: &unfinished,
         check: None,
-        adjust: |_| {},
     };
     if let Some(code) = scratch_project.run_agent(&assignment, args, &place, supervisor)? {
         return Ok(code);

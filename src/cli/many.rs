@@ -9,7 +9,6 @@ mod engines;
 mod flags;
 mod last_batch;
 mod report;
-mod review_merge;
 mod take;
 
 use std::ffi::OsString;
@@ -34,6 +33,5 @@ pub(super) fn dispatch(
         BatchCommand::Many(many) => command::run(args, many, given, supervisor),
         BatchCommand::Take(take) => take::run(args, take, given, supervisor),
         BatchCommand::Engines { id } => engines::run(args, id.as_deref()),
-        BatchCommand::ReviewMerge { directory } => review_merge::run(args, directory, supervisor),
     }
 }

@@ -18,7 +18,7 @@ use tempfile::TempDir;
 
 use crate::{
     app::{self, ProjectPlace},
-    config::{self, Config, Loaded, Notify},
+    config::{self, Loaded, Notify},
     error::{Failure, FailureKind},
     ui::{Presentation, headless::OutputFormat},
 };
@@ -44,8 +44,6 @@ pub(super) struct Assignment<'a> {
     pub(super) unfinished: &'a str,
     /// The command that says whether the file is as it has to be; `None` if it only has to be there.
     pub(super) check: Option<String>,
-    /// Changes to the user's settings.
-    pub(super) adjust: fn(&mut Config),
 }
 
 /// The scratch directory of the agent, deleted on drop.
@@ -115,7 +113,6 @@ fn work(
     supervisor: &Supervisor,
 ) -> Result<u8, Failure> {
     let mut loaded = config::load(&sources(args, place))?;
-    (assignment.adjust)(&mut loaded.config);
     assign(&mut loaded, assignment);
     // The warning before a limit says how to raise it, and this run cannot be continued.
     loaded.config.limits.warn_at = None;

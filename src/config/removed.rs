@@ -19,6 +19,7 @@ pub(super) const REMOVED_SETTINGS: &[(&str, &str)] = replaced! {
     "limits.perDay.onLimit": "a run waits for midnight, or stops if `limits.maxTime` ends before it";
     "limits.warnAt": "you are told once when four fifths of a limit are used";
     "permissions.limits": "an iteration ends after 5 denials of one request, or 20 in a row: allow by a rule what the agent needs";
+    "review.merges": "each plan's own run is reviewed, and the goals verify merges";
     "review.rounds": "findings of a reviewer send the author back twice";
     "screen.glyphs": "`--ascii` draws without Unicode, and so does a locale without it";
     "screen.mouse": "the palette (Ctrl-P) leaves the mouse to the terminal in all runs, `--no-mouse` in one";

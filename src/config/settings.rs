@@ -317,9 +317,6 @@ settings! {
         model("model"): Option<SingleLine> = null,
         /// "task": after each iteration that finished a task, and before the run is done. "end": only before the run is done.
         when("when"): OneOf<ReviewWhen> = "task",
-        /// Whether the reviewer also examines each merge of `ralph many` whose goals pass, before the target moves. Findings
-        /// give the plan's agent another task, at most twice.
-        merges("merges"): Switch = false,
     }
 
     /// The evidence that a claim of completion needs.
@@ -638,7 +635,7 @@ mod tests {
                 "gate.knownFailures" => "forgive",
                 "gate.require" => "verified",
                 "goalsParallel" | "background.agents" | "tools.enabled" => "false",
-                "review.merges" | "keepAwake" => "true",
+                "keepAwake" => "true",
                 "limits.memory" | "limits.diskFree" => "6GiB",
                 "languageServers" => r#"{"gopls": {"enabled": false}}"#,
                 "mcp" => r#"{"x": {"command": "y"}}"#,

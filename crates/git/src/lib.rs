@@ -103,7 +103,7 @@ pub use left_locks::{FoundLock, LockRemoval};
 pub use lost::GitWorks;
 pub use merge_commit::{CommitSigning, merge_commit};
 pub use nested_restore::NestedRestore;
-pub use overlay::{below_project, below_root, changed_since_fork, overlay, range_patch};
+pub use overlay::{below_project, below_root, changed_since_fork, overlay};
 pub use own_references::OwnReferences;
 pub use remote::{RemoteError, RemoteRepository, remote_address};
 pub use restore::{CheckpointPosition, RestoreResult, SavedCheckpoint};

@@ -6,9 +6,7 @@ use std::{
 };
 
 use super::{
-    GitError,
-    patch::{CAP_BYTES, PATCH, patch_text},
-    process,
+    GitError, process,
     work_trees::{Branches, DEADLINE},
 };
 
@@ -23,22 +21,6 @@ pub fn changed_since_fork(branches: &Branches, base: &str, commit: &str) -> Resu
     let output = branches.git().deadline(DEADLINE).args(diff).run()?;
     let names = process::nul_separated(&output.stdout);
     Ok(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
-}
-
-/// Returns the changes from one commit to another as a patch, with an overview.
-///
-/// # Errors
-/// [`GitError`] if git cannot be asked.
-pub fn range_patch(branches: &Branches, from: &str, to: &str) -> Result<String, GitError> {
-    let mut args = PATCH.to_vec();
-    args.extend([from, to]);
-    let output = branches
-        .git()
-        .deadline(DEADLINE)
-        .output_cap(CAP_BYTES)
-        .args(args)
-        .run()?;
-    Ok(patch_text(&output, "git", from, to))
 }
 
 /// Returns the path of a project's file relative to the root of the repository.

@@ -17,8 +17,8 @@ use ralph_core::{
     run::{RunView, is_message_left},
 };
 use ralph_plan::batch::{
-    Batch, BatchEnd, BatchId, BatchInput, BatchPlan, BatchRecord, JobNews, MergeProof, PlanName, PlanPhase, Resumption,
-    StoppedBy, TaskResult, WorkerTask, step,
+    Batch, BatchEnd, BatchId, BatchInput, BatchPlan, BatchRecord, JobNews, PlanName, PlanPhase, Resumption, StoppedBy,
+    TaskResult, WorkerTask, step,
 };
 use ralph_state::store::journal::read_view;
 use ralph_system::{
@@ -37,7 +37,6 @@ use super::{
     judging::{CheckedOutMerge, MergeJudge},
     meter::UsageMeter,
     requests::{self, BatchRequest},
-    reviewing::{review_job, review_of_job, with_consequence},
     signals,
     watch::RepositoryWatch,
     worker::used,
@@ -315,7 +314,7 @@ impl<'a> BatchDriver<'a> {
             }
         }
         self.take(BatchInput::Used {
-            usage: self.meter.usage().plus(self.batch.reviews_used),
+            usage: self.meter.usage(),
         })
     }
 
@@ -335,16 +334,6 @@ impl<'a> BatchDriver<'a> {
             DriverMessage::TaskEnded(plan, result) => {
                 self.in_flight.remove(&plan);
                 self.pause_forge(&plan, &result);
-                let result = match result {
-                    TaskResult::GoalsPassed { proof } if self.site.review_rounds.is_some() => {
-                        match self.batch.plan(&plan).is_some_and(|plan| self.batch.stops(plan)) {
-                            // Goals and review are repeated together.
-                            true => TaskResult::GoalsUnknown,
-                            false => return self.start_review(&plan, proof),
-                        }
-                    }
-                    result => result,
-                };
                 self.put_back_target()?;
                 if can_change_repository(&result) {
                     for change in self.watch.changes(&self.site, &self.batch) {
@@ -500,42 +489,6 @@ impl<'a> BatchDriver<'a> {
         self.keep(name, started);
     }
 
-    /// Has the reviewer examine a merged tree whose goals pass.
-    fn start_review(&mut self, name: &PlanName, proof: Option<MergeProof>) -> Result<(), BatchError> {
-        let stopped = Arc::<AtomicBool>::default();
-        let task = InFlight {
-            child: None,
-            stopped: Arc::clone(&stopped),
-        };
-        self.in_flight.insert(name.clone(), task);
-        let started = self.batch.plan(name).ok_or_else(String::new).and_then(|plan| {
-            let PlanPhase::Verifying { commit, onto } = &plan.phase else {
-                return Err(String::new());
-            };
-            let (log, scratch) = (self.site.paths.log(name), self.site.paths.scratch());
-            let cwd = self.site.branches.project_in(&self.site.paths.scratch_tree());
-            let job = review_job(&self.site, &self.batch, plan, (commit, onto), (&log, &cwd, &scratch))?;
-            let (site, sender, plan) = (Arc::clone(&self.site), self.sender.clone(), plan.clone());
-            let started = job::start(self.supervisor, job, move |ended| {
-                let review = review_of_job(&site, &ended, stopped.load(Ordering::Relaxed));
-                let rounds = site.review_rounds.unwrap_or_default();
-                let result = match review {
-                    Some(review) => TaskResult::MergeReviewed {
-                        proof,
-                        review: Box::new(with_consequence(review, &plan, rounds)),
-                    },
-                    None => TaskResult::GoalsUnknown,
-                };
-                _ = sender.send(DriverMessage::TaskEnded(plan.name, result)); // the batch may have ended
-            });
-            started
-                .map(|child| Box::new(child) as Box<dyn RunningJob>)
-                .map_err(|error| error.to_string())
-        });
-        self.keep(name, started);
-        Ok(())
-    }
-
     fn keep(&mut self, plan: &PlanName, started: Result<Box<dyn RunningJob>, String>) {
         match started {
             Ok(child) => {
@@ -626,7 +579,6 @@ fn can_change_repository(result: &TaskResult) -> bool {
         result,
         TaskResult::JobEnded { .. }
             | TaskResult::GoalsPassed { .. }
-            | TaskResult::MergeReviewed { .. }
             | TaskResult::TestsRefused { .. }
             | TaskResult::GoalsFailed { .. }
             | TaskResult::GoalsUnknown

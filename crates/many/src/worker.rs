@@ -60,8 +60,6 @@ pub struct Site {
     pub has_goals: bool,
     pub gate: MergeGate,
     pub supervisor: Supervisor,
-    /// How often the reviewer of a merge may send the plan's agent back; `None` if merges are not reviewed.
-    pub review_rounds: Option<u32>,
     /// How merges into the target are signed; `None` if they are not.
     pub signing: Option<CommitSigning>,
 }
@@ -377,9 +375,8 @@ impl Site {
     ) -> Result<TaskResult, TaskFailure> {
         let scratch = self.paths.scratch_tree();
         let mut merged = vec![(first, batch.id.branch(&first.name))];
-        // Without goals there is nothing to save, and findings of a review belong to one plan.
-        let is_alone = !self.has_goals || self.review_rounds.is_some();
-        let others = first.group.iter().filter(|_| !is_alone);
+        // Without goals there is nothing to save.
+        let others = first.group.iter().filter(|_| self.has_goals);
         for plan in others
             .filter_map(|name| batch.plan(name))
             .filter(|plan| !plan.cancelled)
@@ -688,13 +685,13 @@ fn own_arguments(site: &Site) -> [OsString; 2] {
     ]
 }
 
-/// Returns the usage of the runs of all plans, and of the reviews of their merges.
+/// Returns the usage of the runs of all plans.
 pub fn used(site: &Site, batch: &Batch) -> Usage {
     let mut meter = UsageMeter::default();
     for plan in &batch.plans {
         site.read_runs(&plan.name, &mut meter);
     }
-    meter.usage().plus(batch.reviews_used)
+    meter.usage()
 }
 
 /// Returns all runs of a plan with readable journals, oldest first.

@@ -22,7 +22,7 @@ use super::{
     limit::spending_in_words,
     limit_word,
     line::EventLine,
-    merge::{merge_review_in_words, review_task, tests_task},
+    merge::tests_task,
     proof_word, raise_option, short_duration, stop_in_words, test_trouble_in_words, wait_cause_in_words,
 };
 
@@ -101,9 +101,6 @@ pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<EventLine> {
             let plans = merged_plans_in_words(plan, with);
             let text = format!("{plans}: merged{proof}; `{}` is at {}", batch.target, short(commit));
             (Tone::Good, text)
-        }
-        BatchEvent::MergeReviewed { plan, review } => {
-            (Tone::Note, format!("{plan}: {}", merge_review_in_words(&review.result)))
         }
         BatchEvent::GroupRefused { plan, with, trouble } => {
             let (plans, trouble) = (merged_plans_in_words(plan, with), trouble_in_words(trouble));
@@ -299,10 +296,6 @@ pub fn trouble_in_words(trouble: &MergeTrouble) -> String {
         MergeTrouble::Checks { failed } => checks_in_words(failed),
         MergeTrouble::Comments { threads } => threads_in_words(threads),
         MergeTrouble::Goals { .. } => "the goals fail on the merged tree".to_owned(),
-        MergeTrouble::Review { findings } => format!(
-            "the reviewer of the merge found {}",
-            counted(findings.count(), "problem")
-        ),
         MergeTrouble::Tests { troubles } => {
             let first = troubles.first().map(test_trouble_in_words).unwrap_or_default();
             match troubles.len().saturating_sub(1) {
@@ -516,7 +509,6 @@ pub fn trouble_task(trouble: &MergeTrouble, conflicts: &[String], target: &str, 
         MergeTrouble::Checks { failed } => return checks_task(failed, attempt),
         MergeTrouble::Comments { threads } => return threads_task(threads, attempt),
         MergeTrouble::Tests { troubles } => tests_task(troubles, target),
-        MergeTrouble::Review { findings } => review_task(findings, target),
     };
     format!("Merge, attempt {attempt}: {what}")
 }

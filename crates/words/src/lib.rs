@@ -79,7 +79,7 @@ pub use limit::{
     used_up_in_words, window_in_words,
 };
 pub use line::{EventLine, narrate};
-pub use merge::{merge_review_in_words, proof_word, test_trouble_in_words, too_little_proof, untried_tests};
+pub use merge::{proof_word, test_trouble_in_words, too_little_proof, untried_tests};
 pub use permission::decision_in_words;
 pub use permission::{DenialAdvice, denial, message_in_prompt, no_answer};
 pub use permission::{

@@ -1,10 +1,9 @@
 //! Results of tests on merged trees, in words.
 
-use ralph_core::event::{Findings, GuardedChange, Proof, ReviewResult};
+use ralph_core::event::{GuardedChange, Proof};
 use ralph_plan::batch::{Side, TestTrouble};
-use ralph_text::one_line;
 
-use super::{counted, guarded_changes_in_words, tests_in_words};
+use super::{guarded_changes_in_words, tests_in_words};
 
 /// The word for the proof of a merged tree.
 pub fn proof_word(proof: Proof) -> &'static str {
@@ -73,34 +72,6 @@ pub(super) fn tests_task(troubles: &[TestTrouble], target: &str) -> String {
          they are in their commits (`git show {target}:FILE` prints those of the target), and make the work pass them",
         reasons.join("; ")
     )
-}
-
-/// A merge task about the findings of a reviewer, on one line.
-pub(super) fn review_task(findings: &Findings, target: &str) -> String {
-    let found = findings.found.iter().map(|found| one_line(found).replace('`', "'"));
-    format!(
-        "`{target}` was merged into this branch, and whoever reviewed the two together found the following. It may be wrong: check each \
-         point, and fix what is right. {}",
-        found.collect::<Vec<_>>().join("; ")
-    )
-}
-
-/// The result of the review of a merge, as a clause.
-pub fn merge_review_in_words(result: &ReviewResult) -> String {
-    match result {
-        ReviewResult::Approved => "the reviewer approves its merge".to_owned(),
-        ReviewResult::Findings { findings, sent_back } => {
-            let consequence = match sent_back {
-                true => "its agent gets a task",
-                false => "it is merged all the same",
-            };
-            let count = counted(findings.count(), "problem");
-            let first = findings.found.first().map(|found| one_line(found)).unwrap_or_default();
-            format!("the reviewer of its merge found {count}; {consequence}: {first}")
-        }
-        ReviewResult::NoAnswer => "the reviewer of its merge gave no answer".to_owned(),
-        ReviewResult::Failed | ReviewResult::Skipped => "the reviewer of its merge failed".to_owned(),
-    }
 }
 
 fn side_in_words(side: Side) -> &'static str {

@@ -26,8 +26,6 @@ pub(in crate::cli) enum BatchCommand {
         #[arg(value_name = "ENGINE")]
         id: Option<String>,
     },
-    #[command(name = "__review-merge", hide = true)]
-    ReviewMerge { directory: PathBuf },
 }
 
 /// Remove what batches that are over have left: checkpoints, states of work trees, branches that others contain

@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, fs, path::Path};
 
 use ralph_core::{
-    event::{Proof, ReviewResult, Usage},
+    event::{Proof, Usage},
     run::{GoalState, RunView},
 };
 use ralph_git::Branches;
@@ -17,8 +17,8 @@ use ralph_text::{
 };
 use ralph_ui::report::{CommitLine, FirstSubject, OutputStyle, RunReport, escaped};
 use ralph_words::{
-    batch_usage_in_words, counted, kept_in_words, log_command, merge_hint, merge_review_in_words, plan_state_in_words,
-    proof_word, short_duration, tests_in_words, tree_in_words, trouble_in_words, usage_in_words, user_hint,
+    batch_usage_in_words, counted, kept_in_words, log_command, merge_hint, plan_state_in_words, proof_word,
+    short_duration, tests_in_words, tree_in_words, trouble_in_words, usage_in_words, user_hint,
 };
 use serde::Serialize;
 
@@ -73,8 +73,6 @@ struct PlanReport {
     merge_proof: Option<Proof>,
     /// The tests that the goals ran on the merged tree.
     merge_tests: GoalTests,
-    /// The last review of the merge; `None` if it was not reviewed.
-    merge_review: Option<ReviewResult>,
     /// The hint for a plan that waits for its user.
     #[serde(skip)]
     waits: Option<String>,
@@ -207,7 +205,6 @@ fn plan_report(
             .as_ref()
             .map(|merge| merge.tests.clone())
             .unwrap_or_default(),
-        merge_review: plan.merge_review.clone(),
         waits: user_hint(plan),
         shows: (!is_merged && !commits.is_empty()).then(|| log_command(batch, &batch.id, &plan.name)),
         phase: plan.phase.clone(),
@@ -328,13 +325,9 @@ impl PlanReport {
     /// The tests that the goals ran on the merged tree, in words.
     fn merge_lines(&self) -> Vec<String> {
         let tests = self.merge_tests.iter();
-        let tests =
-            tests.map(|(goal, tests)| format!("merged tree: goal {} ran {}", one_line(goal), tests_in_words(tests)));
-        let review = self
-            .merge_review
-            .iter()
-            .map(|review| one_line(&merge_review_in_words(review)).to_string());
-        tests.chain(review).collect()
+        tests
+            .map(|(goal, tests)| format!("merged tree: goal {} ran {}", one_line(goal), tests_in_words(tests)))
+            .collect()
     }
 
     /// The command that shows the changes, in words.

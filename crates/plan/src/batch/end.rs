@@ -1,6 +1,6 @@
 //! Ends of jobs, plans and batches, and obstacles to a merge.
 
-use ralph_core::event::{Findings, Proof, StopReason};
+use ralph_core::event::{Proof, StopReason};
 use ralph_core::json::ReadJson;
 use serde::{Deserialize, Serialize};
 
@@ -72,8 +72,6 @@ pub enum MergeTrouble {
     },
     /// The goals pass on the merged tree, but its tests do not count.
     Tests { troubles: Vec<TestTrouble> },
-    /// The goals pass, and the reviewer of the merge found problems.
-    Review { findings: Findings },
     /// Checks of the pull request fail.
     Checks { failed: Vec<FailedCheck> },
     /// Reviewers of the pull request ask for changes.
@@ -119,8 +117,7 @@ impl MergeTrouble {
             MergeTrouble::Conflict { .. }
             | MergeTrouble::Markers { .. }
             | MergeTrouble::Goals { .. }
-            | MergeTrouble::Tests { .. }
-            | MergeTrouble::Review { .. } => false,
+            | MergeTrouble::Tests { .. } => false,
         }
     }
 }

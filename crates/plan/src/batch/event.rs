@@ -1,6 +1,6 @@
 //! The events of a batch, as recorded in its journal: facts without sentences.
 
-use ralph_core::event::{ReviewResult, Usage, WaitCause};
+use ralph_core::event::WaitCause;
 use ralph_core::json::ReadJson;
 use serde::{Deserialize, Serialize};
 
@@ -50,15 +50,6 @@ pub struct KeptFiles {
     /// The first of them, relative to the directory.
     pub first: String,
     pub count: u64,
-}
-
-/// The review of a merge by another agent: advice, and no evidence.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct MergeReview {
-    pub result: ReviewResult,
-    /// The reviewer's usage.
-    pub usage: Usage,
 }
 
 /// Changes to a batch from its resumption on.
@@ -218,11 +209,6 @@ pub enum BatchEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         proof: Option<MergeProof>,
     },
-    /// A merge whose goals pass was reviewed.
-    MergeReviewed {
-        plan: PlanName,
-        review: MergeReview,
-    },
     /// The target contains the work of the plan, and of those that were merged with it.
     TargetMoved {
         plan: PlanName,
@@ -340,7 +326,6 @@ impl BatchEvent {
             | BatchEvent::PlanStalled { plan, .. }
             | BatchEvent::MergeStarted { plan, .. }
             | BatchEvent::GroupRefused { plan, .. }
-            | BatchEvent::MergeReviewed { plan, .. }
             | BatchEvent::MergeMade { plan, .. }
             | BatchEvent::MergeRefused { plan, .. }
             | BatchEvent::MergeVerified { plan, .. }

@@ -22,7 +22,7 @@ mod tests;
 pub use delivery::{DeliveredWork, Delivery, DeliveryKind, FailedCheck, PullRequest, ReviewThread};
 pub use end::{BatchEnd, JobEnd, KeptReason, MergeTrouble, StoppedBy};
 pub use engine::{EngineEnd, EngineJob, JobNews, LOCAL};
-pub use event::{BatchChanges, BatchEvent, BatchRecord, KeptFiles, MergeReview, RepositoryChange, Resumption};
+pub use event::{BatchChanges, BatchEvent, BatchRecord, KeptFiles, RepositoryChange, Resumption};
 pub use front_matter::{FrontMatterError, after, after_heading};
 pub use gate::{
     ConfirmedChanges, FailedTests, GoalTests, MergeProof, MergedResults, RequiredCounts, Side, TestLoss, TestTrouble,

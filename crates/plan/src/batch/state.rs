@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ralph_core::event::{Proof, ReviewResult, Usage};
+use ralph_core::event::Proof;
 
 use super::{
     BatchEnd, BatchEvent, BatchId, BatchLimit, BatchLimits, BatchRecord, ConfirmedChanges, DeliveredWork, Delivery,
@@ -48,8 +48,6 @@ pub struct Batch {
     pub announced_hold: Option<(u64, StartHold)>,
     /// The evidence for the last merge into the target; `None` before the first one.
     pub target_proof: Option<MergeProof>,
-    /// The usage of the reviewers of merges.
-    pub reviews_used: Usage,
     /// Finished plans of which at least one fails its goals once it is merged; empty if none is known to.
     suspects: Vec<PlanName>,
     /// Changes to the repository by others since the batch was started or resumed.
@@ -88,10 +86,6 @@ pub struct BatchPlan {
     pub tasks_given: u32,
     /// Number of refused merges.
     pub refusals: u32,
-    /// Number of reviews of its merge that sent its agent back.
-    pub reviews: u32,
-    /// The last review of its merge.
-    pub merge_review: Option<ReviewResult>,
     /// Time of its last refused merge, in milliseconds since the Unix epoch; `None` once it is merged or
     /// left.
     pub repairs_since_ms: Option<u64>,
@@ -166,7 +160,6 @@ impl Batch {
             workers: Vec::new(),
             announced_hold: None,
             target_proof: None,
-            reviews_used: Usage::default(),
             suspects: Vec::new(),
             repository_changes: Vec::new(),
             paused: false,
@@ -235,15 +228,11 @@ impl Batch {
                         MergeTrouble::Goals { .. } | MergeTrouble::Tests { .. } => self.suspects.clear(),
                         MergeTrouble::Conflict { .. }
                         | MergeTrouble::Markers { .. }
-                        | MergeTrouble::Review { .. }
                         | MergeTrouble::Checks { .. }
                         | MergeTrouble::Comments { .. } => {
                             self.suspects.retain(|suspect| suspect != name);
                         }
                     },
-                    BatchEvent::MergeReviewed { review, .. } => {
-                        self.reviews_used = self.reviews_used.plus(review.usage);
-                    }
                     BatchEvent::PlanKept { .. } => self.suspects.retain(|suspect| suspect != name),
                     _ => {}
                 }
@@ -541,8 +530,6 @@ impl BatchPlan {
             trouble: None,
             tasks_given: 0,
             refusals: 0,
-            reviews: 0,
-            merge_review: None,
             repairs_since_ms: None,
             refused_onto: String::new(),
             group: Vec::new(),
@@ -576,7 +563,6 @@ impl BatchPlan {
         match trouble {
             MergeTrouble::Markers { .. } => {}
             MergeTrouble::Checks { .. } | MergeTrouble::Comments { .. } => self.rounds += 1,
-            MergeTrouble::Review { .. } => self.reviews += 1,
             MergeTrouble::Conflict { .. } | MergeTrouble::Goals { .. } | MergeTrouble::Tests { .. } => {
                 if self.refused_onto != onto {
                     self.tasks_given = 0;
@@ -666,7 +652,6 @@ impl BatchPlan {
                 self.trouble = Some(trouble.clone());
                 self.phase = PlanPhase::Repairing;
             }
-            BatchEvent::MergeReviewed { review, .. } => self.merge_review = Some(review.result.clone()),
             BatchEvent::MergeVerified { proof, .. } => {
                 self.merge_proof.clone_from(proof);
                 if let PlanPhase::Verifying { commit, onto } = &self.phase {

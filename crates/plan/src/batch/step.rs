@@ -1,11 +1,11 @@
 //! Events that follow from an input.
 
-use ralph_core::event::{ReviewResult, Usage, WaitCause};
+use ralph_core::event::{Usage, WaitCause};
 
 use super::{
     Batch, BatchChanges, BatchEnd, BatchEvent, BatchLimits, BatchPlan, BatchRecord, Delivery, JobEnd, JobNews,
-    KeptFiles, KeptReason, MergeProof, MergeReview, MergeTrouble, PlanName, PlanPhase, Planned, PullRequest,
-    RepositoryChange, Resumption, StoppedBy, TestTrouble, WorkTree,
+    KeptFiles, KeptReason, MergeProof, MergeTrouble, PlanName, PlanPhase, Planned, PullRequest, RepositoryChange,
+    Resumption, StoppedBy, TestTrouble, WorkTree,
     state::{is_merging, occupies_slot},
 };
 
@@ -124,11 +124,6 @@ pub enum TaskResult {
     /// The goals pass, and their tests count; `None` if there are no goals.
     GoalsPassed {
         proof: Option<MergeProof>,
-    },
-    /// The goals pass, and a reviewer has examined the merge.
-    MergeReviewed {
-        proof: Option<MergeProof>,
-        review: Box<MergeReview>,
     },
     /// The goals pass, but their tests do not count.
     TestsRefused {
@@ -391,23 +386,6 @@ impl Steps {
             }
             (PlanPhase::Verifying { .. }, TaskResult::GoalsPassed { proof }) => {
                 self.push(BatchEvent::MergeVerified { plan, proof });
-            }
-            (PlanPhase::Verifying { onto, .. }, TaskResult::MergeReviewed { proof, review }) => {
-                let sent_back = match &review.result {
-                    ReviewResult::Findings {
-                        findings,
-                        sent_back: true,
-                    } => Some(findings.clone()),
-                    _ => None,
-                };
-                self.push(BatchEvent::MergeReviewed {
-                    plan: plan.clone(),
-                    review: *review,
-                });
-                match sent_back {
-                    Some(findings) => self.refused(plan, MergeTrouble::Review { findings }, onto, String::new()),
-                    None => self.push(BatchEvent::MergeVerified { plan, proof }),
-                }
             }
             (PlanPhase::Moving { .. }, TaskResult::TargetHadMoved) => self.push(BatchEvent::TargetHadMoved { plan }),
             (PlanPhase::Moving { .. } | PlanPhase::Merging, TaskResult::TargetInUse { why }) => {

@@ -90,7 +90,7 @@ impl Board {
         ),
     ) -> Board {
         let mut counts = PlanCounts::default();
-        let mut usage = batch.reviews_used;
+        let mut usage = Usage::default();
         let mut asks = Vec::new();
         let mut plans = Vec::new();
         for plan in &batch.plans {
