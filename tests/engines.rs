@@ -371,26 +371,23 @@ fn a_batch_on_slurm_survives_its_own_end_and_that_of_the_controller_and_leaves_n
     wait_until(SOON, "the end of all that agents left", || (left() == 0).then_some(()));
 }
 
-/// Makes the plans that are ready together one array.
-const ARRAY: &str = "patience_ms = 5000\n[job]\nmemory_mib = 1\n[submit]\narray = true\n[state]\nevery_ms = 300\n";
-
 #[test]
 #[ignore = "part of the full matrix"]
-fn six_plans_on_three_nodes_of_slurm_are_one_array_and_end_in_one_verified_target() {
+fn six_plans_on_three_nodes_of_slurm_end_in_one_verified_target() {
     let plans = ["api", "ui", "docs", "tests", "cli", "web"];
     let sandbox = sandbox(&format!("echo \"$SLURMD_NODENAME\" > \"$plan.node\"; {WORKER}"), &plans);
     let Some(_cluster) = Cluster::of_nodes(&sandbox, &["one", "two", "three"], 1) else {
         return;
     };
-    tune(&sandbox, "slurm", ARRAY);
+    tune(
+        &sandbox,
+        "slurm",
+        "patience_ms = 5000\n[job]\nmemory_mib = 1\n[state]\nevery_ms = 300\n",
+    );
     let files: Vec<String> = plans.iter().map(|plan| format!("{plan}.md")).collect();
     let args = format!("--adapter script --engine slurm {} --goal all=true", files.join(" "));
     let finished = many(&sandbox, &args).run(SOON * 2);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
-    for index in 0..plans.len() {
-        let said = format!("submitted to slurm as job 1_{index}\n");
-        assert!(finished.stdout.contains(&said), "{said}: {finished:?}");
-    }
     assert_merged(&sandbox, &plans);
     let target = status(&sandbox)["target"].as_str().expect("a target").to_owned();
     let node = |plan: &&str| sandbox.git(["show", &format!("{target}:{plan}.node")]);
@@ -398,113 +395,6 @@ fn six_plans_on_three_nodes_of_slurm_are_one_array_and_end_in_one_verified_targe
     nodes.sort();
     nodes.dedup();
     assert_eq!(nodes, ["one\n", "three\n", "two\n"]);
-}
-
-#[test]
-#[ignore = "part of the full matrix"]
-fn indexes_of_an_array_on_slurm_outlive_a_killed_batch_and_are_cancelled_one_by_one() {
-    let sandbox = sandbox(HANGER, &HUNG);
-    let Some(_cluster) = Cluster::of_nodes(&sandbox, &["one", "two"], 1) else {
-        return;
-    };
-    tune(&sandbox, "slurm", ARRAY);
-    let running = many(&sandbox, "--adapter script --engine slurm api.md ui.md docs.md").start();
-    wait_for_started(&sandbox, &HUNG, 2);
-    for index in 0..3 {
-        running.wait_for_line(SOON, |line| {
-            line.contains(&format!("submitted to slurm as job 1_{index}"))
-        });
-    }
-    running.kill();
-    running.wait(SOON);
-    let resumed = many(&sandbox, "resume").start();
-    resumed.wait_for_line(SOON, |line| line.contains("resuming"));
-    // The last index gets the node of the one that is cancelled.
-    sandbox.program("scancel").args(["1_0"]).run(SOON);
-    resumed.wait_for_line(SOON, |line| {
-        line.contains("not merged: its job was cancelled at slurm (CANCELLED)")
-    });
-    wait_for_started(&sandbox, &HUNG, 3);
-    resumed.signal(Signal::SIGINT);
-    let stopped = resumed.wait(SOON);
-    assert_eq!(stopped.code(), Some(130), "{stopped:?}");
-    assert_eq!(started(&sandbox, &HUNG), 3);
-    wait_until(SOON, "the end of all that agents left", || {
-        let processes = sandbox.processes();
-        let is_left = processes.iter().any(|process| process.command.contains("sleep 3600"));
-        (!is_left).then_some(())
-    });
-}
-
-/// An engine with arrays in a few lines of `sh`. `submitted` is run once the jobs of an array are started.
-fn array_engine(sandbox: &Sandbox, submitted: &str) {
-    let dir = sandbox.home().join("engine");
-    fs::create_dir_all(&dir).unwrap();
-    let program = dir.join("engine");
-    let script = format!(
-        "dir={}\ncase $1 in\n\
-         submit) echo \"$2 $4\" >> $dir/submitted\n\
-         \x20   for index in $(seq 0 ${{4:-0}}); do\n\
-         \x20       INDEX=$index setsid sh \"$3\" >/dev/null 2>&1 </dev/null & echo $! > $dir/7_$index\n\
-         \x20   done\n\
-         \x20   {submitted};;\n\
-         find) ! grep -q \"^$2 \" $dir/submitted || echo job 7;;\n\
-         state) kill -0 $(cat $dir/$2) 2>/dev/null && echo runs || echo over;;\n\
-         cancel) kill $(cat $dir/$2) 2>/dev/null;;\n\
-         esac\n",
-        dir.display()
-    );
-    fs::write(&program, script).unwrap();
-    let program = program.display();
-    let manifest = format!(
-        "patience_ms = 3000\n\
-         [submit]\narray = true\njob = '^job (?<job>\\d+)'\n\
-         command = [\"sh\", \"{program}\", \"submit\", \"{{name}}\", \"{{script}}\", \"{{array}}\"]\n\
-         [array]\nargs = [\"{{last}}\"]\nindex = \"INDEX\"\njob = \"{{job}}_{{index}}\"\n\
-         [find]\ncommand = [\"sh\", \"{program}\", \"find\", \"{{name}}\"]\njob = '^job (?<job>\\d+)'\n\
-         [state]\ncommand = [\"sh\", \"{program}\", \"state\", \"{{job}}\"]\nstate = '^(?<state>\\w+)'\nevery_ms = 100\n\
-         [state.means]\nrunning = [\"runs\"]\nended = [\"over\"]\n\
-         [cancel]\ncommand = [\"sh\", \"{program}\", \"cancel\", \"{{job}}\"]\n"
-    );
-    tune(sandbox, "arrays", &manifest);
-}
-
-#[test]
-fn plans_that_are_ready_together_are_submitted_as_one_array() {
-    let sandbox = sandbox(WORKER, &HUNG);
-    array_engine(&sandbox, "echo job 7");
-    let finished = many(&sandbox, "--adapter script --engine arrays api.md ui.md docs.md").run(SOON);
-    assert_eq!(finished.code(), Some(0), "{finished:?}");
-    for index in 0..3 {
-        let said = format!("submitted to arrays as job 7_{index}\n");
-        assert!(finished.stdout.contains(&said), "{said}: {finished:?}");
-    }
-    assert_merged(&sandbox, &HUNG);
-    let submitted = fs::read_to_string(sandbox.home().join("engine/submitted")).unwrap();
-    assert!(
-        submitted.ends_with("-array 2\n") && submitted.lines().count() == 1,
-        "{submitted}"
-    );
-}
-
-#[test]
-fn the_indexes_of_an_array_that_was_submitted_and_not_recorded_run_once() {
-    let sandbox = sandbox(WORKER, &HUNG);
-    // Prints the id only after the batch was killed.
-    array_engine(&sandbox, "exec sleep 3600");
-    let running = many(&sandbox, "--adapter script --engine arrays api.md ui.md docs.md").start();
-    wait_until(SOON, "the array", || {
-        let submitted = fs::read_to_string(sandbox.home().join("engine/submitted")).ok()?;
-        submitted.ends_with("-array 2\n").then_some(())
-    });
-    running.kill();
-    running.wait(SOON);
-    array_engine(&sandbox, "echo job 7");
-    let resumed = many(&sandbox, "resume").run(SOON);
-    assert_eq!(resumed.code(), Some(0), "{resumed:?}");
-    assert_merged(&sandbox, &HUNG);
-    let submitted = fs::read_to_string(sandbox.home().join("engine/submitted")).unwrap();
-    assert_eq!(submitted.lines().count(), 1, "{submitted}");
 }
 
 /// An engine in a few lines of `sh`, which keeps its jobs in `$dir` and misbehaves as a test asks.

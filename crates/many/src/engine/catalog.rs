@@ -195,30 +195,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_arrays_is_said_with_its_place() {
-        let said = |text: &str| {
-            let error = with("own", text).manifest("own").map(|_| String::new());
-            error.unwrap_or_else(|error| with_causes(&error))
-        };
-        let queue = "[state]\ncommand = [\"x\"]\nstate = '(?<state>.)'\n[cancel]\ncommand = [\"x\"]\n[submit]\njob = '(?<job>.)'\n";
-        for (text, found) in [
-            (format!("{queue}command = [\"x\"]\narray = true"), "needs `{array}`"),
-            (
-                format!("{queue}command = [\"x\", \"a{{array}}\"]"),
-                "`{array}` in `submit.command` must be",
-            ),
-            (
-                format!("{queue}command = [\"x\", \"{{array}}\"]\narray = true"),
-                "`array.index` is missing",
-            ),
-            (
-                format!("{queue}command = [\"x\", \"{{array}}\"]\narray = true\n[array]\nindex = \"A B\"\njob = \"x\""),
-                "`array.index` is not the name",
-            ),
-        ] {
-            let error = said(&text);
-            assert!(error.contains(found), "{text}: {error}");
-        }
+    fn arguments_of_ones_own_need_an_element_of_their_own() {
+        let error = with("own", "[submit]\ncommand = [\"x\", \"a{args}\"]")
+            .manifest("own")
+            .unwrap_err();
+        let said = with_causes(&error);
+        assert!(said.contains("`{args}` in `submit.command` must be"), "{said}");
     }
 
     #[test]

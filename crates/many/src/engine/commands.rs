@@ -7,7 +7,6 @@ use ralph_system::proc::{
     helper::{HelperError, HelperOutput},
 };
 use ralph_text::one_line;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::manifest::{AnswerFormat, CommandTemplate, EngineManifest, EnginePlaceholder, StateMeaning};
@@ -25,18 +24,6 @@ pub(super) struct JobReference {
     pub(super) script: PathBuf,
     pub(super) log: PathBuf,
     pub(super) tree: PathBuf,
-    /// Its place in an array.
-    pub(super) array: Option<ArrayPlace>,
-    /// The last index, if this is an array.
-    pub(super) last_index: Option<usize>,
-}
-
-/// A job's place in an array.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct ArrayPlace {
-    /// The array's name.
-    pub(super) array: String,
-    pub(super) index: usize,
 }
 
 /// An engine's answer about a job.
@@ -86,24 +73,7 @@ impl EngineCommands {
         };
         let finished = self.run(command, subject, None)?;
         succeeded(command, &finished)?;
-        let found = self.extract(answer_format, subject, &finished)?;
-        Ok(match &subject.array {
-            Some(place) => found.map(|array| self.array_job(&array, place.index)),
-            None => found,
-        })
-    }
-
-    /// Returns the engine's id of one job of an array.
-    pub(super) fn array_job(&self, array: &str, index: usize) -> String {
-        let known = self.manifest.array.as_ref();
-        let filled = known.and_then(|known| {
-            known.job.fill(|slot| match slot {
-                EnginePlaceholder::Job => Some(array.to_owned()),
-                EnginePlaceholder::Index => Some(index.to_string()),
-                _ => None,
-            })
-        });
-        filled.unwrap_or_else(|| array.to_owned())
+        self.extract(answer_format, subject, &finished)
     }
 
     /// Asks the engine for the state of a job.
@@ -161,11 +131,6 @@ impl EngineCommands {
         for text in command {
             match text.whole() {
                 Some(EnginePlaceholder::Args) => words.extend(self.manifest.args.iter().cloned()),
-                Some(EnginePlaceholder::Array) => {
-                    let array = self.manifest.array.iter().filter(|_| subject.last_index.is_some());
-                    let args = array.flat_map(|array| &array.args);
-                    words.extend(args.filter_map(|arg| arg.fill(|slot| self.value(slot, subject))));
-                }
                 _ => words.push(
                     text.fill(|slot| self.value(slot, subject))
                         .ok_or("did not report the job's id")?,
@@ -194,18 +159,13 @@ impl EngineCommands {
     fn value(&self, slot: EnginePlaceholder, subject: &JobReference) -> Option<String> {
         let path = |path: &PathBuf| path.to_str().map(str::to_owned);
         match slot {
-            EnginePlaceholder::Args | EnginePlaceholder::Array | EnginePlaceholder::Index => None,
+            EnginePlaceholder::Args => None,
             EnginePlaceholder::Cores => Some(self.manifest.cores.to_string()),
             EnginePlaceholder::Job => subject.id.clone(),
-            EnginePlaceholder::Last => subject.last_index.map(|last| last.to_string()),
             EnginePlaceholder::Log => path(&subject.log),
             EnginePlaceholder::MemoryMib => Some(self.manifest.memory_mib.to_string()),
             EnginePlaceholder::Minutes => Some(self.manifest.minutes.to_string()),
-            // The engine knows the jobs of an array by its name.
-            EnginePlaceholder::Name => Some(match &subject.array {
-                Some(place) => place.array.clone(),
-                None => subject.name.clone(),
-            }),
+            EnginePlaceholder::Name => Some(subject.name.clone()),
             EnginePlaceholder::Seconds => Some((u64::from(self.manifest.minutes) * 60).to_string()),
             EnginePlaceholder::Script => path(&subject.script),
             EnginePlaceholder::Tree => path(&subject.tree),

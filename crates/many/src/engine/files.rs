@@ -18,7 +18,7 @@ use ralph_system::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{super::worker::RunsBeforeJob, commands::ArrayPlace};
+use super::super::worker::RunsBeforeJob;
 
 /// Most bytes of a job's file.
 const BASELINE_CAP_BYTES: u64 = 64 << 10;
@@ -88,20 +88,6 @@ impl JobFiles {
     /// Returns the state before the job; `None` if it was never written.
     pub(super) fn baseline(&self) -> Option<JobBaseline> {
         serde_json::from_slice(&files::read_bytes(&self.baseline_path(), BASELINE_CAP_BYTES).ok()?).ok()
-    }
-
-    fn array_path(&self) -> PathBuf {
-        self.dir.join(format!("{}.array", self.name))
-    }
-
-    /// Writes the job's place in an array, before the engine is told of the array.
-    pub(super) fn write_array(&self, place: &ArrayPlace) -> io::Result<()> {
-        replace_file(&self.array_path(), &serde_json::to_vec(place)?)
-    }
-
-    /// Returns the job's place in an array; `None` if it is in none.
-    pub(super) fn array(&self) -> Option<ArrayPlace> {
-        serde_json::from_slice(&files::read_bytes(&self.array_path(), BASELINE_CAP_BYTES).ok()?).ok()
     }
 
     pub(super) fn has_begun(&self) -> bool {

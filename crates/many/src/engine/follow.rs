@@ -22,7 +22,6 @@ use super::{
         job::BatchJob,
         worker::{RunsBeforeJob, Site, reported_error},
     },
-    array::ArraySubmitter,
     commands::{CommandFailure, EngineAnswer, EngineCommands, JobReference},
     decision::{JobDecision, JobObservation, RunState, decide},
     files::{JobBaseline, JobFiles, JobScript},
@@ -71,7 +70,7 @@ type NewsSender = Box<dyn Fn(JobUpdate) + Send>;
 /// # Errors
 /// If no thread can be started.
 pub(super) fn start(
-    (manifest, arrays): (&EngineManifest, &Arc<ArraySubmitter>),
+    manifest: &EngineManifest,
     supervisor: &Supervisor,
     site: &Arc<Site>,
     (batch, plan): (&Batch, &BatchPlan),
@@ -84,7 +83,6 @@ pub(super) fn start(
             manifest: manifest.clone(),
             supervisor: supervisor.clone(),
         },
-        arrays: Arc::clone(arrays),
         site: Arc::clone(site),
         plan: plan.name.clone(),
         about: format!("The run of plan {} of batch {}", plan.name, batch.id),
@@ -125,8 +123,6 @@ pub(crate) fn cancel(
     };
     let files = JobFiles::new(&site.paths.jobs(), job.name.clone());
     let mut subject = JobReference {
-        array: files.array(),
-        last_index: None,
         name: job.name.clone(),
         id: job.id.clone(),
         script: files.script(),
@@ -154,7 +150,6 @@ fn nameable(name: &str) -> String {
 
 struct JobFollower {
     commands: EngineCommands,
-    arrays: Arc<ArraySubmitter>,
     site: Arc<Site>,
     plan: PlanName,
     about: String,
@@ -235,8 +230,6 @@ impl JobFollower {
 
     fn subject(&self, files: &JobFiles, id: Option<String>) -> JobReference {
         JobReference {
-            array: files.array(),
-            last_index: None,
             name: files.name().to_owned(),
             id,
             script: files.script(),
@@ -263,10 +256,7 @@ impl JobFollower {
             let files = self.files(number);
             let why = match self.write(&files) {
                 Err(why) => why,
-                Ok(()) => match self
-                    .arrays
-                    .submit(&self.commands, &self.dir, &self.subject(&files, None))
-                {
+                Ok(()) => match self.commands.submit(&self.subject(&files, None)) {
                     Ok(id) => return Ok(self.taken(files, Some(id))),
                     Err(why) => {
                         // The engine may have accepted it nevertheless.

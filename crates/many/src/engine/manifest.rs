@@ -7,21 +7,15 @@ use ralph_policy::settings::{LayerError, Merged, PlaceholderSet, SettingOrigin, 
 use regex_lite::Regex;
 use thiserror::Error;
 
-use super::written::{WrittenArray, WrittenEngine};
+use super::written::WrittenEngine;
 
 /// A placeholder in an engine's commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EnginePlaceholder {
     Args,
-    /// The arguments that make a job an array; nothing for a single job.
-    Array,
     Cores,
-    /// The index of a job in its array.
-    Index,
     /// The engine's id of the job.
     Job,
-    /// The last index of an array, which begins at 0.
-    Last,
     Log,
     MemoryMib,
     Minutes,
@@ -38,10 +32,7 @@ impl PlaceholderSet for EnginePlaceholder {
     fn name(self) -> &'static str {
         match self {
             EnginePlaceholder::Args => "args",
-            EnginePlaceholder::Array => "array",
             EnginePlaceholder::Cores => "cores",
-            EnginePlaceholder::Index => "index",
-            EnginePlaceholder::Last => "last",
             EnginePlaceholder::Job => "job",
             EnginePlaceholder::Log => "log",
             EnginePlaceholder::MemoryMib => "memory_mib",
@@ -63,17 +54,8 @@ pub enum EngineManifestError {
     Layer(#[from] LayerError),
     #[error("{at}: `{key}` is missing")]
     Missing { at: SettingOrigin, key: &'static str },
-    #[error("{at}: `{{{name}}}` in `{key}` must be an element of its own: it stands for all of `{list}`")]
-    ListNotAlone {
-        at: SettingOrigin,
-        key: &'static str,
-        name: &'static str,
-        list: &'static str,
-    },
-    #[error("{at}: `submit.array` needs `{{array}}` in `submit.command`, where the arguments of an array go")]
-    NoArray { at: SettingOrigin },
-    #[error("{at}: `array.index` is not the name of a variable")]
-    NotAVariable { at: SettingOrigin },
+    #[error("{at}: `{{args}}` in `{key}` must be an element of its own: it stands for all of `submit.args`")]
+    ListNotAlone { at: SettingOrigin, key: &'static str },
     #[error("{at}: `{key}` is not a regular expression: {why}")]
     NotARegex {
         at: SettingOrigin,
@@ -126,8 +108,6 @@ pub struct EngineManifest {
     pub(super) submit: Vec<CommandTemplate>,
     pub(super) args: Vec<String>,
     pub(super) stdin: Option<CommandTemplate>,
-    /// `None` if each job is submitted by itself.
-    pub(super) array: Option<ArrayManifest>,
     pub(super) submitted: AnswerFormat,
     pub(super) find: Option<(Vec<CommandTemplate>, AnswerFormat)>,
     pub(super) state: Vec<CommandTemplate>,
@@ -137,16 +117,6 @@ pub struct EngineManifest {
     pub(super) words: Vec<(String, StateMeaning)>,
     pub(super) cancel: Vec<CommandTemplate>,
     pub(super) log: Option<Vec<CommandTemplate>>,
-}
-
-/// How an engine takes several jobs as one array.
-#[derive(Debug, Clone)]
-pub(super) struct ArrayManifest {
-    pub(super) args: Vec<CommandTemplate>,
-    /// The variable with the index.
-    pub(super) index: String,
-    /// The engine's id of one job of an array.
-    pub(super) job: CommandTemplate,
 }
 
 /// The meaning of a state that the engine reports.
@@ -217,10 +187,10 @@ impl EngineManifest {
         merged: &Merged,
         written: WrittenEngine,
     ) -> Result<EngineManifest, EngineManifestError> {
-        use EnginePlaceholder::{Args, Array, Cores, Job, Log, MemoryMib, Minutes, Name, Script, Seconds, Tree};
+        use EnginePlaceholder::{Args, Cores, Job, Log, MemoryMib, Minutes, Name, Script, Seconds, Tree};
         let reader = EngineManifestReader { merged };
         let named = [Name, Cores, MemoryMib, Minutes, Seconds, Log, Script, Tree];
-        let submitting = [&named[..], &[Args, Array]].concat();
+        let submitting = [&named[..], &[Args]].concat();
         let known = [Name, Job, Log, Script, Tree];
         let milliseconds = |value: u32| Duration::from_millis(u64::from(value));
         let find = match &written.find.command {
@@ -259,14 +229,8 @@ impl EngineManifest {
             Some(command) => reader.command(key, command, allowed),
             None => Err(reader.missing(key)),
         };
-        let submit = required("submit.command", &written.submit.command, &submitting)?;
-        let array = match written.submit.array {
-            true => Some(reader.array(&written.array, &submit)?),
-            false => None,
-        };
         Ok(EngineManifest {
-            submit,
-            array,
+            submit: required("submit.command", &written.submit.command, &submitting)?,
             submitted: reader.reading(
                 ("submit.job", written.submit.job.as_deref()),
                 ("submit.job_pointer", written.submit.job_pointer.as_deref()),
@@ -341,59 +305,16 @@ impl EngineManifestReader<'_> {
         }
         let templates = words.iter().map(|word| parse_template(self.merged, key, word, allowed));
         let templates = templates.collect::<Result<Vec<_>, _>>()?;
-        let lists = [
-            (EnginePlaceholder::Args, "submit.args"),
-            (EnginePlaceholder::Array, "array.args"),
-        ];
-        for (list, written) in lists {
-            let mut holding = templates
-                .iter()
-                .filter(|text| text.placeholders().any(|slot| slot == list));
-            if holding.any(|text| text.whole().is_none()) {
-                return Err(EngineManifestError::ListNotAlone {
-                    at: self.merged.origin(key),
-                    key,
-                    name: list.name(),
-                    list: written,
-                });
-            }
+        let mut holding = templates
+            .iter()
+            .filter(|text| text.placeholders().any(|slot| slot == EnginePlaceholder::Args));
+        if holding.any(|text| text.whole().is_none()) {
+            return Err(EngineManifestError::ListNotAlone {
+                at: self.merged.origin(key),
+                key,
+            });
         }
         Ok(templates)
-    }
-
-    fn array(&self, written: &WrittenArray, submit: &[CommandTemplate]) -> Result<ArrayManifest, EngineManifestError> {
-        if !submit.iter().any(|word| word.whole() == Some(EnginePlaceholder::Array)) {
-            return Err(EngineManifestError::NoArray {
-                at: self.merged.origin("submit.command"),
-            });
-        }
-        let (Some(index), Some(job)) = (&written.index, &written.job) else {
-            let key = if written.index.is_none() {
-                "array.index"
-            } else {
-                "array.job"
-            };
-            return Err(self.missing(key));
-        };
-        let is_variable = index.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_')
-            && index
-                .chars()
-                .all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
-        if !is_variable {
-            return Err(EngineManifestError::NotAVariable {
-                at: self.merged.origin("array.index"),
-            });
-        }
-        Ok(ArrayManifest {
-            args: self.command("array.args", &written.args, &[EnginePlaceholder::Last])?,
-            index: index.clone(),
-            job: parse_template(
-                self.merged,
-                "array.job",
-                job,
-                &[EnginePlaceholder::Job, EnginePlaceholder::Index],
-            )?,
-        })
     }
 
     fn reading(

@@ -5,7 +5,6 @@
 //! this one: ralph has neither an agent on other machines nor a scheduler. The engine's answers are hints;
 //! the run's own lock and journal decide ([`decision`]).
 
-mod array;
 mod catalog;
 mod commands;
 mod decision;
@@ -17,7 +16,6 @@ mod written;
 
 use std::sync::Arc;
 
-use array::ArraySubmitter;
 pub use catalog::{EngineCatalog, EngineError, installed};
 pub(crate) use decision::RunState;
 use manifest::EngineManifest;
@@ -34,17 +32,13 @@ pub enum Engine {
     Local,
     /// The engine that a file describes. Its jobs are cancelled when the user ends the batch, and outlive a
     /// killed batch.
-    Described {
-        manifest: Box<EngineManifest>,
-        arrays: Arc<ArraySubmitter>,
-    },
+    Described { manifest: Box<EngineManifest> },
 }
 
 impl From<EngineManifest> for Engine {
     fn from(manifest: EngineManifest) -> Engine {
         Engine::Described {
             manifest: Box::new(manifest),
-            arrays: Arc::default(),
         }
     }
 }
@@ -105,9 +99,9 @@ impl Engine {
                 let child = job::start(supervisor, job, ended).map_err(|error| error.to_string())?;
                 Ok(Box::new(child))
             }
-            Engine::Described { manifest, arrays } => {
+            Engine::Described { manifest } => {
                 let handle = follow::start(
-                    (manifest, arrays),
+                    manifest,
                     supervisor,
                     site,
                     (batch, plan),

@@ -2,7 +2,7 @@
 
 use ralph_policy::{
     settings,
-    settings::{AnyText, Maybe, OpenGroup, SettingsSection, Switch, Terms, TextList, WholeNumber},
+    settings::{AnyText, Maybe, OpenGroup, SettingsSection, Terms, TextList, WholeNumber},
 };
 
 /// Terms for engines' files in messages.
@@ -37,7 +37,6 @@ settings! {
         state("state"): SettingsSection<WrittenState>,
         cancel("cancel"): SettingsSection<WrittenCancel>,
         log("log"): SettingsSection<WrittenLog>,
-        array("array"): SettingsSection<WrittenArray>,
         install("install"): SettingsSection<WrittenEngineInstall>,
     }
 }
@@ -66,8 +65,6 @@ settings! {
         command("command"): Maybe<TextList>,
         /// Arguments of your own, such as a partition, in the place of `{args}` in `command`.
         args("args"): TextList = [],
-        /// Submits plans that become ready within a second as one array.
-        array("array"): Switch = false,
         /// Text for the command's standard input.
         stdin("stdin"): Maybe<AnyText>,
         /// Finds the job's id in the output: a regular expression with the group `job`.
@@ -135,18 +132,6 @@ settings! {
     pub(crate) struct WrittenLog {
         /// The program and its arguments.
         command("command"): Maybe<TextList>,
-    }
-}
-
-settings! {
-    /// Several jobs as one array, if `submit.array` is on.
-    pub(crate) struct WrittenArray {
-        /// The arguments that make a job an array, in the place of `{array}` in `submit.command`.
-        args("args"): TextList = [],
-        /// The variable that has the index in a job of an array.
-        index("index"): Maybe<AnyText>,
-        /// The engine's id of one job of an array, from the array's id and the index.
-        job("job"): Maybe<AnyText>,
     }
 }
 
