@@ -42,7 +42,6 @@ fn variables(native: &Native) -> Vec<(&'static str, String)> {
             "RALPH_NATIVE_CONTEXT_TOKENS",
             native.context_tokens.map(|tokens| tokens.to_string()),
         ),
-        ("RALPH_NATIVE_IMAGES", native.images.map(|images| images.to_string())),
         ("RALPH_NATIVE_EFFORT", native.effort.and_then(name_of)),
         (
             "RALPH_NATIVE_ANSWER_TOKENS",

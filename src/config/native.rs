@@ -2,7 +2,7 @@
 
 use ralph_policy::{
     choices, grammars, settings,
-    settings::{OneOf, PositiveCount, SingleLine, Switch, WholeNumber},
+    settings::{OneOf, PositiveCount, SingleLine, WholeNumber},
 };
 
 settings! {
@@ -22,8 +22,6 @@ settings! {
         /// Maximum tokens of a conversation, at most the context window of the model. Before it is full, the model sums
         /// up what came before. null uses the window of a model that ralph knows, and 32,000 for others.
         context_tokens("contextTokens"): Option<WholeNumber<2000, 10_000_000>> = null,
-        /// Whether the model takes images. null uses what ralph knows of the model, and false for others.
-        images("images"): Option<Switch> = null,
         /// How much the model reasons before it acts: "low", "medium" or "high". null leaves it to the model.
         effort("effort"): Option<OneOf<NativeEffort>> = null,
         /// Maximum tokens of one answer of the model, thoughts included; a longer answer is cut off and continued,

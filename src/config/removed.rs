@@ -18,6 +18,7 @@ pub(super) const REMOVED_SETTINGS: &[(&str, &str)] = replaced! {
     "handover": "a prompt quotes the end of the session before; `\"session\": \"resume\"` continues that instead";
     "limits.perDay.onLimit": "a run waits for midnight, or stops if `limits.maxTime` ends before it";
     "limits.warnAt": "you are told once when four fifths of a limit are used";
+    "native.images": "ralph's own agent reads text only: run another agent where a model has to see a picture";
     "permissions.limits": "an iteration ends after 5 denials of one request, or 20 in a row: allow by a rule what the agent needs";
     "review.merges": "each plan's own run is reviewed, and the goals verify merges";
     "review.rounds": "findings of a reviewer send the author back twice";

@@ -626,7 +626,6 @@ mod tests {
                 "native.wire" => "anthropic",
                 "native.contextTokens" | "native.answerTokens" => "9000",
                 "native.effort" => "low",
-                "native.images" => "true",
                 "prices" => r#"{"m": {"input": 1, "output": 2}}"#,
                 "goalsWhen" => "claim",
                 "room" => "off",

@@ -1,7 +1,7 @@
 //! A long task in a small window, on every API: the server refuses a request that exceeds the window, or in which a call and
 //! its result are not together.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{Talk, sandbox};
 use crate::{
@@ -11,10 +11,7 @@ use crate::{
 
 const WINDOW: usize = 16_000;
 const CALLS: usize = 200;
-/// The beginning of a PNG, which is all that the agent looks at.
-const PNG: &[u8] = b"\x89PNG\r\n\x1a\n0123456789";
-const PNG_BASE64: &str = "iVBORw0KGgowMTIzNDU2Nzg5";
-const TASK: &str = "Make everything look like docs/mock.png.";
+const TASK: &str = "Do what docs/notes.md says.";
 const SUMMARY: &str = "The first steps are done.";
 
 /// The APIs, with the tokens that the server counts for a request.
@@ -24,14 +21,14 @@ const APIS: [(Agent, &str, u64); 3] = [
     (Agent::NativeMessages, "anthropic", 1170),
 ];
 
-/// A call of each kind in turn: a long output, a file that is written, a file that is read, an image.
+/// A call of each kind in turn: a long output, a file that is written, a file that is read, a short one.
 fn step(number: usize) -> Step {
     let answer = answer().reasoning("Next.").text(&format!("Step {number}."));
     let answer = match number % 4 {
         0 => answer.shell(&format!("echo {number} >> made; seq {number} {}", number + 600)),
         1 => answer.write(&format!("{number}.txt"), &"A line.\n".repeat(200)),
         2 => answer.read(&format!("{}.txt", number - 1)),
-        _ => answer.read("docs/mock.png"),
+        _ => answer.read("docs/notes.md"),
     };
     answer.into()
 }
@@ -41,10 +38,10 @@ fn long_task() -> Scenario {
     steps.then(say("Done.")).side(say(SUMMARY)).window(WINDOW)
 }
 
-fn with_image(agent: Agent, model: &StandIn) -> Sandbox {
+fn with_notes(agent: Agent, model: &StandIn) -> Sandbox {
     let sandbox = sandbox(agent, model, 0);
     std::fs::create_dir_all(sandbox.project().join("docs")).unwrap();
-    std::fs::write(sandbox.project().join("docs/mock.png"), PNG).unwrap();
+    std::fs::write(sandbox.project().join("docs/notes.md"), "Count.\n").unwrap();
     sandbox
 }
 
@@ -52,17 +49,16 @@ fn begin(sandbox: &Sandbox, wire: &str, more: &[(&str, &str)]) -> Talk {
     let variables = [
         ("RALPH_NATIVE_WIRE", wire),
         ("RALPH_NATIVE_CONTEXT_TOKENS", "16000"),
-        ("RALPH_NATIVE_IMAGES", "true"),
         ("RALPH_NATIVE_MAX_REQUESTS", "400"),
     ];
     Talk::opens(sandbox, &[&variables, more].concat())
 }
 
 #[test]
-fn two_hundred_calls_fit_a_small_window_with_images_on_every_api() {
+fn two_hundred_calls_fit_a_small_window_on_every_api() {
     for (agent, wire, _) in APIS {
         let model = StandIn::start(long_task());
-        let sandbox = with_image(agent, &model);
+        let sandbox = with_notes(agent, &model);
         let mut talk = begin(&sandbox, wire, &[]);
         assert_eq!(
             talk.turn(TASK),
@@ -81,10 +77,7 @@ fn two_hundred_calls_fit_a_small_window_with_images_on_every_api() {
                 body.contains(TASK) && body.contains("You are a coding agent"),
                 "{wire}: {body}"
             );
-            assert!(body.contains(PNG_BASE64), "the image of the prompt stays: {wire}");
         }
-        // The image that was just read is sent besides that of the prompt.
-        assert_eq!(requests[4].body.to_string().matches(PNG_BASE64).count(), 2, "{wire}");
         let summed = model
             .exchanges()
             .iter()
@@ -111,7 +104,7 @@ fn a_long_task_ends_with_the_request_that_reaches_its_budget_on_every_api() {
     const BUDGET: u64 = 80_000;
     for (agent, wire, tokens) in APIS {
         let model = StandIn::start(long_task());
-        let sandbox = with_image(agent, &model);
+        let sandbox = with_notes(agent, &model);
         let mut talk = begin(&sandbox, wire, &[("RALPH_BUDGET", r#"{"tokens":80000}"#)]);
         let id = talk.prompt(TASK);
         let result = talk.wait_for_result(id).unwrap();
@@ -128,7 +121,7 @@ fn a_long_task_ends_with_the_request_that_reaches_its_budget_on_every_api() {
 fn without_a_summary_the_oldest_results_are_left_out_and_the_work_goes_on() {
     let failing = long_task().side(http(400).body(json!({"error": {"message": "no summaries"}})));
     let model = StandIn::start(failing);
-    let sandbox = with_image(Agent::Native, &model);
+    let sandbox = with_notes(Agent::Native, &model);
     let mut talk = begin(&sandbox, "openai", &[]);
     assert_eq!(talk.turn(TASK), Ok("end_turn".to_owned()), "{:?}", model.flaws());
     assert_eq!(model.flaws(), [] as [&str; 0]);
@@ -171,33 +164,6 @@ fn a_window_that_only_the_server_knows_is_learned_from_its_refusal() {
         panic!("one refusal teaches the window: {:?}", model.flaws())
     };
     assert!(flaw.contains("context window of 9000"), "{flaw}");
-}
-
-#[test]
-fn a_model_without_images_reads_words_in_their_place() {
-    let model = StandIn::start(Scenario::new().then(answer().read("docs/mock.png")).then(say("Done.")));
-    let sandbox = with_image(Agent::Native, &model);
-    let mut talk = Talk::opens(&sandbox, &[]);
-    let image = json!({"type": "image", "mimeType": "image/png", "data": PNG_BASE64});
-    let prompt = json!([{"type": "text", "text": TASK}, image]);
-    let session = talk.session.clone();
-    let id = talk.send("session/prompt", json!({"sessionId": session, "prompt": prompt}));
-    assert_eq!(talk.wait_for_result(id).unwrap()["stopReason"], "end_turn");
-    let last: Value = model.main_requests().pop().unwrap().body;
-    assert!(!last.to_string().contains(PNG_BASE64), "{last}");
-    assert!(last.to_string().contains("set `native.images` to true"), "{last}");
-}
-
-#[test]
-fn what_the_rules_deny_is_no_image_of_a_prompt() {
-    let model = StandIn::start(say("Done."));
-    let sandbox = with_image(Agent::Native, &model);
-    let mut talk = begin(&sandbox, "openai", &[]);
-    talk.allows = false;
-    assert_eq!(talk.turn(TASK), Ok("end_turn".to_owned()));
-    assert_eq!(talk.permissions, 1);
-    let sent = model.main_requests().pop().unwrap().body.to_string();
-    assert!(sent.contains(TASK) && !sent.contains(PNG_BASE64), "{sent}");
 }
 
 #[test]

@@ -15,7 +15,7 @@ use tokio::{runtime::Builder, sync::mpsc::Receiver};
 
 use super::{
     api::Api,
-    client::{AcpClient, images_of, text_of},
+    client::{AcpClient, text_of},
     endpoint::{AgentOptions, OWN_KEY, OptionsError},
     failure::ApiFailure,
     history::ChatHistory,
@@ -24,7 +24,7 @@ use super::{
     servers::SessionServers,
     session::{self, SessionFile},
     system, tools,
-    turn::{Prompt, SessionUsage, TurnOutcome, TurnRunner},
+    turn::{SessionUsage, TurnOutcome, TurnRunner},
 };
 use crate::json_rpc::{InputLine, read};
 
@@ -233,11 +233,7 @@ impl NativeAgent {
                 .refuse(id, INVALID_REQUEST, "there is no session", &Value::Null);
             return Ok(());
         };
-        let prompt = Prompt {
-            text: text_of(params),
-            images: images_of(params),
-        };
-        let ended = self.turn(&mut open, prompt, lines).await;
+        let ended = self.turn(&mut open, text_of(params), lines).await;
         if let Some(repaired) = open.history.repair() {
             open.session.append(repaired);
         }
@@ -264,7 +260,7 @@ impl NativeAgent {
         Ok(())
     }
 
-    async fn turn(&self, open: &mut OpenSession, prompt: Prompt, lines: &mut Receiver<InputLine>) -> TurnEnd {
+    async fn turn(&self, open: &mut OpenSession, prompt: String, lines: &mut Receiver<InputLine>) -> TurnEnd {
         open.spent.tokens = TokenUsage::default();
         let mut turn = TurnRunner {
             client: &self.client,
@@ -316,7 +312,7 @@ fn greeting() -> Value {
         "agentInfo": {"name": "ralph-native", "title": "ralph's own agent", "version": env!("CARGO_PKG_VERSION")},
         "agentCapabilities": {
             "loadSession": true,
-            "promptCapabilities": {"image": true, "audio": false, "embeddedContext": true},
+            "promptCapabilities": {"image": false, "audio": false, "embeddedContext": true},
         },
         "authMethods": [],
         "_meta": {"steering": {"supported": true}},

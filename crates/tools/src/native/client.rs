@@ -12,7 +12,6 @@ use std::{
 use ralph_text::json_rpc;
 use serde_json::{Value, json};
 
-use super::{message::Image, tools};
 use crate::json_rpc::Peer;
 
 /// The answer to a permission request.
@@ -123,13 +122,6 @@ pub(super) fn text_of(params: &Value) -> String {
     texts.collect::<Vec<_>>().join("\n\n")
 }
 
-/// The images of a prompt.
-pub(super) fn images_of(params: &Value) -> Vec<Image> {
-    let contents = params["prompt"].as_array().into_iter().flatten();
-    let images = contents.filter(|content| content["type"] == "image");
-    images.filter_map(tools::image_from).collect()
-}
-
 /// Writes a line. A client that stops reading also closes the agent's stdin, which ends the agent.
 fn write(message: &Value) {
     let line = format!("{message}\n");
@@ -148,11 +140,5 @@ mod tests {
             {"type": "resource", "resource": {"text": "content"}}, 7,
         ]});
         assert_eq!(text_of(&params), "Do it.\n\ncontent");
-        assert_eq!(images_of(&params), [], "one without data");
-        let image = json!({"type": "image", "mimeType": "image/png", "data": "aW1n"});
-        assert_eq!(
-            images_of(&json!({"prompt": [image]}))[0].url(),
-            "data:image/png;base64,aW1n"
-        );
     }
 }

@@ -32,8 +32,6 @@ pub(super) struct AgentOptions {
     pub(super) model: Option<String>,
     /// Most tokens of a conversation; `None` for the window of the model.
     pub(super) context_tokens: Option<u64>,
-    /// Whether the model takes images; `None` to look it up.
-    pub(super) images: Option<bool>,
     /// The effort of the model's reasoning; `None` for its default.
     pub(super) effort: Option<Effort>,
     /// Most tokens of one answer; `None` for the default of the API.
@@ -131,9 +129,6 @@ impl AgentOptions {
             budget: budget.unwrap_or_default(),
             endpoint: Endpoint::read(&variable, model.as_deref(), has_tls)?,
             context_tokens: number("RALPH_NATIVE_CONTEXT_TOKENS")?,
-            images: read_as(&variable, "RALPH_NATIVE_IMAGES", "true or false", |value| {
-                value.parse().ok()
-            })?,
             effort: read_as(&variable, "RALPH_NATIVE_EFFORT", "low, medium or high", Effort::named)?,
             answer_tokens: small("RALPH_NATIVE_ANSWER_TOKENS")?,
             max_requests: small("RALPH_NATIVE_MAX_REQUESTS")?.unwrap_or(200),
@@ -146,7 +141,6 @@ impl AgentOptions {
     pub(super) fn facts(&self, model: &str) -> ModelFacts {
         let mut facts = ModelFacts::of(model);
         facts.window = self.context_tokens.unwrap_or(facts.window);
-        facts.images = self.images.unwrap_or(facts.images);
         facts
     }
 }
@@ -473,17 +467,10 @@ mod tests {
     fn settings_override_what_is_known_of_a_model() {
         let key = ("OPENAI_API_KEY", "k");
         let facts = options(&[key], None).unwrap().facts("gpt-5");
-        assert_eq!((facts.window, facts.images), (272_000, true));
-        let set = [
-            key,
-            ("RALPH_NATIVE_CONTEXT_TOKENS", "16000"),
-            ("RALPH_NATIVE_IMAGES", "false"),
-        ];
+        assert_eq!(facts.window, 272_000);
+        let set = [key, ("RALPH_NATIVE_CONTEXT_TOKENS", "16000")];
         let facts = options(&set, None).unwrap().facts("gpt-5");
-        assert_eq!(
-            (facts.window, facts.images, facts.answer),
-            (16_000, false, Some(128_000))
-        );
+        assert_eq!((facts.window, facts.answer), (16_000, Some(128_000)));
     }
 
     #[test]

@@ -12,8 +12,6 @@ use super::message::{ChatMessage, ModelAnswer, ReasoningProof, TokenUsage, ToolR
 const BYTES_PER_TOKEN: u64 = 4;
 /// The estimated size of the JSON around each part of a request.
 const FRAME_BYTES: usize = 60;
-/// The size of a text that takes as many tokens as an image does in most APIs.
-const IMAGE_BYTES: usize = 6400;
 /// The percentage of the budget above which a conversation is too long, so that an answer fits in.
 const FULL_PERCENT: u64 = 80;
 /// The percentage of the window that neither the request nor the answer uses.
@@ -32,7 +30,6 @@ const KEPT_BYTES: usize = 4096;
 const FEW_BYTES: usize = 1024;
 
 const LEFT_OUT: &str = "[left out to make room; use the tool again if you need it]";
-const IMAGES_LEFT_OUT: &str = " [its images are left out to make room]";
 const TEXT_LEFT_OUT: &str = "[left out to make room]";
 const STEPS_LEFT_OUT: &str =
     "[Earlier steps of this work are left out to make room. The files show what came of them.]";
@@ -69,12 +66,6 @@ impl ChatHistory {
     }
 
     pub(super) fn push(&mut self, message: ChatMessage) {
-        self.messages.push(message);
-    }
-
-    /// Replaces the latest message.
-    pub(super) fn replace_last(&mut self, message: ChatMessage) {
-        self.messages.pop();
         self.messages.push(message);
     }
 
@@ -214,11 +205,6 @@ impl ChatHistory {
                 ChatMessage::Results { results: of_answer } => {
                     for result in of_answer.iter_mut().rev() {
                         shortened += cut(&mut result.text, results < kept, kept_bytes, LEFT_OUT);
-                        if results >= kept.max(1) && !result.images.is_empty() {
-                            result.images.clear();
-                            result.text.push_str(IMAGES_LEFT_OUT);
-                            shortened += 1;
-                        }
                         results += 1;
                     }
                 }
@@ -247,29 +233,19 @@ impl ChatHistory {
         shortened
     }
 
-    /// Cuts the prompts of old turns, as in a session that spans many iterations, and leaves out the images of all.
+    /// Cuts the prompts of old turns, as in a session that spans many iterations.
     fn shorten_prompts(&mut self) -> usize {
-        let mut left_out = 0;
-        for message in &mut self.messages {
-            if let ChatMessage::User { text, images } = message
-                && !images.is_empty()
-            {
-                images.clear();
-                text.push_str(IMAGES_LEFT_OUT);
-                left_out += 1;
-            }
-        }
         let old = self
             .messages
             .iter_mut()
             .skip(1)
             .rev()
             .filter_map(|message| match message {
-                ChatMessage::User { text, .. } => Some(text),
+                ChatMessage::User { text } => Some(text),
                 ChatMessage::Assistant(_) | ChatMessage::Results { .. } => None,
             });
         let cut = old.skip(KEPT).map(|text| cut(text, true, FEW_BYTES, TEXT_LEFT_OUT));
-        let shortened = left_out + cut.sum::<usize>();
+        let shortened = cut.sum::<usize>();
         if shortened > 0 {
             self.counted = None;
         }
@@ -372,11 +348,11 @@ fn estimated(messages: &[ChatMessage]) -> u64 {
 /// The approximate size of a message in a request.
 fn size(message: &ChatMessage) -> usize {
     let parts = match message {
-        ChatMessage::User { text, images } => text.len() + images.len() * IMAGE_BYTES,
+        ChatMessage::User { text } => text.len(),
         ChatMessage::Assistant(answer) => size_of_answer(answer),
         ChatMessage::Results { results } => results
             .iter()
-            .map(|result| result.call.len() + result.text.len() + result.images.len() * IMAGE_BYTES + FRAME_BYTES)
+            .map(|result| result.call.len() + result.text.len() + FRAME_BYTES)
             .sum(),
     };
     parts + FRAME_BYTES
@@ -423,7 +399,6 @@ mod tests {
                 call: call.to_owned(),
                 text: "x".repeat(bytes),
                 ok: true,
-                images: Vec::new(),
             }],
         }
     }

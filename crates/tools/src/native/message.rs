@@ -11,8 +11,6 @@ use super::models::{Effort, ReasoningControl};
 pub(crate) enum ChatMessage {
     User {
         text: String,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        images: Vec<Image>,
     },
     Assistant(ModelAnswer),
     /// The results of the preceding answer's calls, one for each.
@@ -22,29 +20,8 @@ pub(crate) enum ChatMessage {
 }
 
 impl ChatMessage {
-    /// A message of the user without images.
     pub(super) fn user(text: impl Into<String>) -> Self {
-        ChatMessage::User {
-            text: text.into(),
-            images: Vec::new(),
-        }
-    }
-}
-
-/// An image for a model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Image {
-    /// Such as `image/png`.
-    pub(super) media_type: String,
-    /// Its bytes in Base64.
-    pub(super) data: String,
-}
-
-impl Image {
-    /// The image as the address of itself.
-    pub(super) fn url(&self) -> String {
-        format!("data:{};base64,{}", self.media_type, self.data)
+        ChatMessage::User { text: text.into() }
     }
 }
 
@@ -98,8 +75,6 @@ pub(super) struct ToolResult {
     pub(super) call: String,
     pub(super) text: String,
     pub(super) ok: bool,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) images: Vec<Image>,
 }
 
 /// Token counts of the API.

@@ -1,4 +1,4 @@
-//! Facts about models: the size of their window, their longest answer, whether they take images and how they reason.
+//! Facts about models: the size of their window, their longest answer and how they reason.
 //! Settings override them; an unknown model gets values that are safe for most.
 
 use serde::Deserialize;
@@ -15,9 +15,6 @@ pub(super) struct ModelFacts {
     pub(super) window: u64,
     /// Most tokens of an answer; `None` if unknown.
     pub(super) answer: Option<u32>,
-    /// Whether it takes images.
-    #[serde(default)]
-    pub(super) images: bool,
     #[serde(default)]
     pub(super) reasoning: ReasoningControl,
 }
@@ -80,7 +77,6 @@ impl ModelFacts {
             name: String::new(),
             window: USUAL_WINDOW,
             answer: None,
-            images: false,
             reasoning: ReasoningControl::Unknown,
         })
     }
@@ -102,24 +98,20 @@ mod tests {
 
     #[test]
     fn the_longest_known_name_in_a_model_has_its_facts() {
-        for (model, window, answer, images) in [
-            ("claude-sonnet-4-5-20250929", 200_000, Some(64_000), true),
-            ("anthropic/claude-3.5-haiku", 200_000, Some(8192), true),
-            ("us.anthropic.claude-opus-4-6-v1:0", 200_000, Some(128_000), true),
-            ("openai/gpt-4.1-mini", 1_000_000, Some(32_768), true),
-            ("gpt-oss:20b", 128_000, None, false),
-            ("qwen3:32b", 32_000, None, false),
-            ("Qwen/Qwen3-Coder-30B-A3B-Instruct", 256_000, None, false),
-            ("meta-llama/Llama-3.3-70B-Instruct", 128_000, None, false),
-            ("qwen-turbo3", USUAL_WINDOW, None, false),
-            ("", USUAL_WINDOW, None, false),
+        for (model, window, answer) in [
+            ("claude-sonnet-4-5-20250929", 200_000, Some(64_000)),
+            ("anthropic/claude-3.5-haiku", 200_000, Some(8192)),
+            ("us.anthropic.claude-opus-4-6-v1:0", 200_000, Some(128_000)),
+            ("openai/gpt-4.1-mini", 1_000_000, Some(32_768)),
+            ("gpt-oss:20b", 128_000, None),
+            ("qwen3:32b", 32_000, None),
+            ("Qwen/Qwen3-Coder-30B-A3B-Instruct", 256_000, None),
+            ("meta-llama/Llama-3.3-70B-Instruct", 128_000, None),
+            ("qwen-turbo3", USUAL_WINDOW, None),
+            ("", USUAL_WINDOW, None),
         ] {
             let facts = ModelFacts::of(model);
-            assert_eq!(
-                (facts.window, facts.answer, facts.images),
-                (window, answer, images),
-                "{model}"
-            );
+            assert_eq!((facts.window, facts.answer), (window, answer), "{model}");
         }
         assert_eq!(ModelFacts::of("claude-opus-4-5").reasoning, ReasoningControl::Tokens);
         assert_eq!(ModelFacts::of("claude-opus-9").reasoning, ReasoningControl::Adaptive);

@@ -20,7 +20,7 @@ use tokio::{
 
 use super::{
     message::ToolDescription,
-    tools::{OwnedProcessGroup, ToolOutput, image_from},
+    tools::{OwnedProcessGroup, ToolOutcome},
 };
 use crate::json_rpc::{Peer, RequestError, read};
 
@@ -119,7 +119,7 @@ impl SessionServers {
     }
 
     /// Calls the tool on its server.
-    pub(super) async fn carry_out(&self, used: McpToolUse) -> Result<ToolOutput, String> {
+    pub(super) async fn carry_out(&self, used: McpToolUse) -> ToolOutcome {
         let tool = &self.tools[used.tool];
         let params = json!({"name": tool.name, "arguments": used.arguments});
         let answered = self.servers[tool.server].asks("tools/call", &params, CALL).await?;
@@ -167,8 +167,7 @@ fn unique(name: &str, names: &mut BTreeSet<String>) -> String {
 }
 
 /// The outcome of a tool call, from its result.
-fn tool_output(result: &Value) -> Result<ToolOutput, String> {
-    let mut images = Vec::new();
+fn tool_output(result: &Value) -> ToolOutcome {
     let contents = result["content"].as_array().into_iter().flatten();
     let texts: Vec<String> = contents
         .map(|content| match content["type"].as_str().unwrap_or_default() {
@@ -179,14 +178,6 @@ fn tool_output(result: &Value) -> Result<ToolOutput, String> {
                     "[a resource: {}]",
                     content["resource"]["uri"].as_str().unwrap_or("unnamed")
                 ),
-            },
-            "image" => match image_from(content) {
-                Some(image) => {
-                    let shown = format!("[{}]", image.media_type);
-                    images.push(image);
-                    shown
-                }
-                None => "[image, which cannot be shown]".to_owned(),
             },
             "resource_link" => format!("[a link: {}]", content["uri"].as_str().unwrap_or("unnamed")),
             other => format!("[{other}, which cannot be shown]"),
@@ -200,7 +191,7 @@ fn tool_output(result: &Value) -> Result<ToolOutput, String> {
     let text = clip_middle(&text, RESULT_CAP_BYTES);
     match result["isError"] == true {
         true => Err(text),
-        false => Ok(ToolOutput { text, images }),
+        false => Ok(text),
     }
 }
 
@@ -369,7 +360,7 @@ mod tests {
                  read line; echo "$line" | grep -q '"cursor":"n"' || exit 1
                  echo '{"id":3,"result":{"tools":[{"name":"a/b","description":"x"}]}}'
                  read line; echo '{"id":9,"method":"ping"}'; read pong; echo "$pong" | grep -q '"result"' || exit 1
-                 echo '{"id":4,"result":{"content":[{"type":"text","text":"done"},{"type":"image"},{"type":"image","mimeType":"image/png","data":"aW1n"}]}}'
+                 echo '{"id":4,"result":{"content":[{"type":"text","text":"done"},{"type":"image","mimeType":"image/png","data":"aW1n"}]}}'
                  read line; echo '{"id":5,"result":{"isError":true,"content":[{"type":"text","text":"no"}]}}'
                  read line; echo '{"id":6,"error":{"code":1,"message":"never heard of it"}}'
                  read line; exit"#;
@@ -382,8 +373,7 @@ mod tests {
             runtime.block_on(servers.carry_out(used))
         };
         let shown = call(&names[1]).unwrap();
-        assert_eq!(shown.text, "done\n[image, which cannot be shown]\n[image/png]");
-        assert_eq!(shown.images[0].data, "aW1n");
+        assert_eq!(shown, "done\n[image, which cannot be shown]");
         assert_eq!(call(&names[0]), Err("no".to_owned()));
         assert_eq!(call(&names[0]), Err("the server refused: never heard of it".to_owned()));
         for _ in 0..2 {

@@ -15,12 +15,12 @@ use super::{
     endpoint::{AgentOptions, OWN_KEY},
     failure::{self, ApiFailure, FailureClass},
     history::{self, ChatHistory},
-    message::{ChatMessage, Image, ModelAnswer, ModelCall, ModelRequest, TokenUsage, ToolDescription, ToolResult},
+    message::{ChatMessage, ModelAnswer, ModelCall, ModelRequest, TokenUsage, ToolDescription, ToolResult},
     models::ModelFacts,
     repeats::{Repeated, Repeats},
     servers::SessionServers,
     session::SessionFile,
-    tools::{self, FileEdit, PreparedUse, ToolAction, ToolOutcome, ToolOutput},
+    tools::{self, FileEdit, PreparedUse, ToolAction, ToolOutcome},
     wire::{AnswerPiece, AnswerStop, USUAL_ANSWER, Wire},
 };
 
@@ -85,13 +85,6 @@ impl SessionUsage {
     }
 }
 
-/// The prompt of a turn.
-#[derive(Debug, Default)]
-pub(super) struct Prompt {
-    pub(super) text: String,
-    pub(super) images: Vec<Image>,
-}
-
 /// The outcome of a turn that did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TurnOutcome {
@@ -110,8 +103,8 @@ impl TurnRunner<'_> {
     ///
     /// # Errors
     /// The [`ApiFailure`] that ended the turn.
-    pub(crate) async fn run(&mut self, prompt: Prompt) -> Result<TurnOutcome, ApiFailure> {
-        self.take_prompt(prompt).await;
+    pub(crate) async fn run(&mut self, prompt: String) -> Result<TurnOutcome, ApiFailure> {
+        self.record(ChatMessage::user(prompt));
         let (mut repeats, mut was_nudged, mut continued) = (Repeats::default(), false, 0);
         for _ in 0..self.options.max_requests {
             for text in self.client.take_messages() {
@@ -151,40 +144,6 @@ impl TurnRunner<'_> {
             self.record(ChatMessage::user(more));
         }
         Ok(TurnOutcome::Requests)
-    }
-
-    /// Adds the prompt with its images to the conversation. Images that its text names are read as by a call of the model,
-    /// so they need permission as well.
-    async fn take_prompt(&mut self, prompt: Prompt) {
-        let Prompt { text, images } = prompt;
-        self.history.push(ChatMessage::user(text.as_str()));
-        let mut images = images;
-        if !self.facts.images && !images.is_empty() {
-            images.clear();
-            console::complain(&self.no_images("the prompt has images"));
-        }
-        let named = match self.facts.images {
-            true => tools::images_named(&text, self.project),
-            false => Vec::new(),
-        };
-        for name in named {
-            let call = ModelCall {
-                id: String::new(),
-                name: "read".to_owned(),
-                arguments: json!({"path": name}).to_string(),
-            };
-            let read = self.use_tools(&[call]).await;
-            images.extend(read.into_iter().flat_map(|result| result.images));
-        }
-        self.history.replace_last(ChatMessage::User { text, images });
-        if let Some(message) = self.history.messages().last() {
-            self.session.append(message);
-        }
-    }
-
-    fn no_images(&self, what: &str) -> String {
-        let model = self.model;
-        format!("{what}, and {model} takes none; if it does, set `native.images` to true")
     }
 
     /// Adds a message to the conversation, in memory and on disk.
@@ -423,12 +382,10 @@ impl TurnRunner<'_> {
             });
         }
         let ok = outcome.is_ok();
-        let output = outcome.unwrap_or_else(ToolOutput::from);
         ToolResult {
             call: call.id.clone(),
             ok,
-            text: output.text,
-            images: output.images,
+            text: outcome.unwrap_or_else(|why| why),
         }
     }
 
@@ -465,51 +422,29 @@ impl TurnRunner<'_> {
         }
     }
 
-    async fn carry_out(&self, action: ToolAction, id: &str) -> Result<ToolOutput, String> {
+    async fn carry_out(&self, action: ToolAction, id: &str) -> ToolOutcome {
         if let ToolAction::Todo(entries) = action {
             let entry = |entry: &tools::TodoEntry| json!({"content": entry.content, "status": entry.status, "priority": "medium"});
             let entries: Vec<Value> = entries.iter().map(entry).collect();
             self.client.send_update("plan", json!({"entries": entries}));
-            return Ok("The list is kept.".to_owned().into());
+            return Ok("The list is kept.".to_owned());
         }
         self.client
             .send_update("tool_call_update", json!({"toolCallId": id, "status": "in_progress"}));
         let is_change = matches!(action, ToolAction::Change(_));
         let outcome = match action {
-            ToolAction::Image(path) => self.show(&path),
-            ToolAction::Served(used) => self.servers.carry_out(used).await.map(|output| self.visible(output)),
-            action => self.act(action).await.map(ToolOutput::from),
+            ToolAction::Served(used) => self.servers.carry_out(used).await,
+            action => self.act(action).await,
         };
         let status = if outcome.is_ok() { "completed" } else { "failed" };
         let mut update = json!({"toolCallId": id, "status": status});
         // A completed change is already shown as a diff.
         if !is_change || outcome.is_err() {
-            let text = outcome.as_ref().map_or_else(|why| why, |output| &output.text);
+            let (Ok(text) | Err(text)) = &outcome;
             update["content"] = content(text);
         }
         self.client.send_update("tool_call_update", update);
         outcome
-    }
-
-    /// The output without images for a model that takes none.
-    fn visible(&self, mut output: ToolOutput) -> ToolOutput {
-        if !self.facts.images && !output.images.is_empty() {
-            output.images.clear();
-            output
-                .text
-                .push_str(&format!("\n[{}]", self.no_images("it has images")));
-        }
-        output
-    }
-
-    /// Shows an image to the model.
-    fn show(&self, path: &Path) -> Result<ToolOutput, String> {
-        if !self.facts.images {
-            return Err(self.no_images(&format!("{}: it is an image", path.display())));
-        }
-        let (image, text) = tools::load_image(path)?;
-        let images = vec![image];
-        Ok(ToolOutput { text, images })
     }
 
     async fn act(&self, action: ToolAction) -> ToolOutcome {

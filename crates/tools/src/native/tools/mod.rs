@@ -5,7 +5,6 @@
 
 mod arguments;
 mod files;
-mod images;
 mod list;
 mod outcome;
 mod patch;
@@ -22,10 +21,9 @@ use super::{history::ARGUMENT_LEFT_OUT, message::ToolDescription, servers::McpTo
 
 use arguments::Arguments;
 pub(super) use files::{FileEdit, carry_out_edits};
-pub(super) use images::{image_from, load as load_image, named as images_named};
 pub(super) use list::TodoEntry;
+pub(super) use outcome::ToolOutcome;
 use outcome::{RESULT_CAP_BYTES, display_path};
-pub(super) use outcome::{ToolOutcome, ToolOutput};
 pub(super) use shell::{OwnedProcessGroup, Shell};
 
 /// The tools of the model.
@@ -66,7 +64,7 @@ macro_rules! tools {
 }
 
 tools! {
-    Read read "read": "Reads a text file, or shows an image (PNG, JPEG, GIF, WebP). Lines are numbered, so leave the numbers out of what you edit. Long files come in parts: `offset` is the first line, `limit` how many." [
+    Read read "read": "Reads a text file. Lines are numbered, so leave the numbers out of what you edit. Long files come in parts: `offset` is the first line, `limit` how many." [
         must path Text "relative to the project, or absolute"
         may offset Number "the first line, from 1"
         may limit Number "how many lines"
@@ -121,8 +119,6 @@ pub(super) struct PreparedUse {
 #[derive(Debug)]
 pub(super) enum ToolAction {
     Read(files::Read),
-    /// Shows an image.
-    Image(PathBuf),
     List(PathBuf),
     Grep(search::GrepSearch),
     Glob(search::GlobSearch),
@@ -195,9 +191,6 @@ pub(super) fn prepare(name: &str, written: &str, project: &Path) -> Result<Prepa
             let path = place(arguments.text("path")?);
             let (offset, limit) = (arguments.number("offset")?, arguments.number("limit")?);
             let input = json!({"path": display_path(&path, project), "offset": offset, "limit": limit});
-            if images::is_image(&path) {
-                return Ok(of_file(path.clone(), without_nulls(input), ToolAction::Image(path)));
-            }
             let read = files::Read::new(path.clone(), offset, limit);
             Ok(of_file(path, without_nulls(input), ToolAction::Read(read)))
         }
@@ -314,11 +307,9 @@ pub(super) fn carry_out_reading(action: ToolAction) -> ToolOutcome {
         ToolAction::List(path) => files::list(&path),
         ToolAction::Grep(grep) => grep.carry_out(),
         ToolAction::Glob(glob) => glob.carry_out(),
-        ToolAction::Image(_)
-        | ToolAction::Change(_)
-        | ToolAction::Shell(_)
-        | ToolAction::Todo(_)
-        | ToolAction::Served(_) => Err("it does more than to look".to_owned()),
+        ToolAction::Change(_) | ToolAction::Shell(_) | ToolAction::Todo(_) | ToolAction::Served(_) => {
+            Err("it does more than to look".to_owned())
+        }
     };
     found.map(|found| ralph_core::event::clip_middle(&found, RESULT_CAP_BYTES))
 }

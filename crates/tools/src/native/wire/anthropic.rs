@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::reply::{AnswerPiece, AnswerStop, PartialReply, arguments, number, push_arguments};
 use crate::native::{
     failure::ApiFailure,
-    message::{ChatMessage, Image, ModelAnswer, ModelRequest, Reasoning, ReasoningProof, ToolDescription, ToolResult},
+    message::{ChatMessage, ModelAnswer, ModelRequest, Reasoning, ReasoningProof, ToolDescription, ToolResult},
     models::{Effort, ReasoningControl},
 };
 
@@ -20,7 +20,7 @@ pub(super) fn body(request: ModelRequest<'_>) -> Value {
     let mut messages: Vec<Value> = Vec::new();
     for message in request.messages {
         let (role, blocks) = match message {
-            ChatMessage::User { text, images } => ("user", contents(text, images)),
+            ChatMessage::User { text } => ("user", vec![json!({"type": "text", "text": text})]),
             ChatMessage::Assistant(answer) => ("assistant", assistant(answer)),
             ChatMessage::Results { results } => ("user", results.iter().map(result).collect()),
         };
@@ -86,21 +86,8 @@ fn reason(body: &mut Value, control: ReasoningControl, effort: Effort, most: u32
     }
 }
 
-fn contents(text: &str, images: &[Image]) -> Vec<Value> {
-    let image = |image: &Image| {
-        let source = json!({"type": "base64", "media_type": image.media_type, "data": image.data});
-        json!({"type": "image", "source": source})
-    };
-    let text = json!({"type": "text", "text": text});
-    std::iter::once(text).chain(images.iter().map(image)).collect()
-}
-
 fn result(result: &ToolResult) -> Value {
-    let content = match result.images.is_empty() {
-        true => Value::from(result.text.as_str()),
-        false => contents(&result.text, &result.images).into(),
-    };
-    json!({"type": "tool_result", "tool_use_id": result.call, "content": content, "is_error": !result.ok})
+    json!({"type": "tool_result", "tool_use_id": result.call, "content": result.text, "is_error": !result.ok})
 }
 
 fn assistant(answer: &ModelAnswer) -> Vec<Value> {

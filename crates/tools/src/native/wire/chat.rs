@@ -7,10 +7,8 @@ use serde_json::{Value, json};
 use super::reply::{AnswerPiece, AnswerStop, PartialReply, arguments, number, push_arguments};
 use crate::native::{
     failure::ApiFailure,
-    message::{ChatMessage, Image, ModelAnswer, ModelCall, ModelRequest, ReasoningProof, ToolDescription, ToolResult},
+    message::{ChatMessage, ModelAnswer, ModelCall, ModelRequest, ReasoningProof, ToolDescription, ToolResult},
 };
-
-const IMAGES_FOLLOW: &str = "The images of the results above:";
 
 pub(super) fn body(request: ModelRequest<'_>) -> Value {
     let mut messages = vec![json!({"role": "system", "content": request.system})];
@@ -19,9 +17,7 @@ pub(super) fn body(request: ModelRequest<'_>) -> Value {
     let turn = request.messages.iter().rposition(is_user).unwrap_or(0);
     for (at, message) in request.messages.iter().enumerate() {
         match message {
-            ChatMessage::User { text, images } => {
-                messages.push(json!({"role": "user", "content": contents(text, images)}));
-            }
+            ChatMessage::User { text } => messages.push(json!({"role": "user", "content": text})),
             // Some servers refuse an empty answer.
             ChatMessage::Assistant(answer) if answer.text.is_empty() && answer.calls.is_empty() => {}
             ChatMessage::Assistant(answer) => messages.push(assistant(answer, at > turn)),
@@ -29,11 +25,6 @@ pub(super) fn body(request: ModelRequest<'_>) -> Value {
                 let text =
                     |result: &ToolResult| json!({"role": "tool", "tool_call_id": result.call, "content": result.text});
                 messages.extend(results.iter().map(text));
-                // A result is a text in this API: images follow in a message of the user.
-                let images: Vec<Image> = results.iter().flat_map(|result| result.images.clone()).collect();
-                if !images.is_empty() {
-                    messages.push(json!({"role": "user", "content": contents(IMAGES_FOLLOW, &images)}));
-                }
             }
         }
     }
@@ -53,16 +44,6 @@ pub(super) fn body(request: ModelRequest<'_>) -> Value {
         body["max_tokens"] = most.into();
     }
     body
-}
-
-/// The content of a message of the user. Servers without images take only a text.
-fn contents(text: &str, images: &[Image]) -> Value {
-    if images.is_empty() {
-        return text.into();
-    }
-    let image = |image: &Image| json!({"type": "image_url", "image_url": {"url": image.url()}});
-    let text = json!({"type": "text", "text": text});
-    std::iter::once(text).chain(images.iter().map(image)).collect()
 }
 
 fn assistant(answer: &ModelAnswer, with_thoughts: bool) -> Value {

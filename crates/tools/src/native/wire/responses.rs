@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::reply::{AnswerPiece, AnswerStop, PartialReply, arguments, number, push_arguments};
 use crate::native::{
     failure::ApiFailure,
-    message::{ChatMessage, Image, ModelAnswer, ModelRequest, Reasoning, ReasoningProof, ToolDescription, ToolResult},
+    message::{ChatMessage, ModelAnswer, ModelRequest, Reasoning, ReasoningProof, ToolDescription, ToolResult},
     models::ReasoningControl,
 };
 
@@ -19,7 +19,7 @@ pub(super) fn body(request: ModelRequest<'_>) -> Value {
     let mut input = Vec::new();
     for message in request.messages {
         match message {
-            ChatMessage::User { text, images } => input.push(user(text, images)),
+            ChatMessage::User { text } => input.push(user(text)),
             ChatMessage::Assistant(answer) => assistant(answer, &mut input),
             ChatMessage::Results { results } => input.extend(results.iter().map(result)),
         }
@@ -48,14 +48,8 @@ pub(super) fn body(request: ModelRequest<'_>) -> Value {
     body
 }
 
-fn user(text: &str, images: &[Image]) -> Value {
-    json!({"type": "message", "role": "user", "content": contents(text, images)})
-}
-
-fn contents(text: &str, images: &[Image]) -> Vec<Value> {
-    let image = |image: &Image| json!({"type": "input_image", "image_url": image.url()});
-    let text = json!({"type": "input_text", "text": text});
-    std::iter::once(text).chain(images.iter().map(image)).collect()
+fn user(text: &str) -> Value {
+    json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]})
 }
 
 /// The items of an answer. Its text comes before its calls, and each thought before the call that it led to.
@@ -92,11 +86,7 @@ fn encrypted(thought: &Reasoning, calls: usize) -> Option<Value> {
 }
 
 fn result(result: &ToolResult) -> Value {
-    let output = match result.images.is_empty() {
-        true => Value::from(result.text.as_str()),
-        false => contents(&result.text, &result.images).into(),
-    };
-    json!({"type": "function_call_output", "call_id": result.call, "output": output})
+    json!({"type": "function_call_output", "call_id": result.call, "output": result.text})
 }
 
 fn tool(offer: &ToolDescription) -> Value {

@@ -3,7 +3,7 @@ use serde_json::json;
 use super::*;
 use crate::native::{
     failure::FailureClass,
-    message::{ChatMessage, Image, ModelAnswer, ModelCall, Reasoning, ReasoningProof, ToolDescription, ToolResult},
+    message::{ChatMessage, ModelAnswer, ModelCall, Reasoning, ReasoningProof, ToolDescription, ToolResult},
     models::{Effort, ReasoningControl},
 };
 
@@ -255,7 +255,7 @@ fn endless_arguments_are_cut_where_it_shows() {
     );
 }
 
-/// A conversation with two calls, thoughts of every API and an image.
+/// A conversation with two calls, and thoughts of every API.
 fn conversation() -> Vec<ChatMessage> {
     let thought = |text: &str, proof| Reasoning {
         text: text.to_owned(),
@@ -284,24 +284,12 @@ fn conversation() -> Vec<ChatMessage> {
         call: call.to_owned(),
         text: "done".to_owned(),
         ok,
-        images: Vec::new(),
-    };
-    let image = Image {
-        media_type: "image/png".to_owned(),
-        data: "aW1n".to_owned(),
-    };
-    let shown = ToolResult {
-        images: vec![image.clone()],
-        ..result("c1", true)
     };
     vec![
-        ChatMessage::User {
-            text: "Do it.".to_owned(),
-            images: vec![image],
-        },
+        ChatMessage::user("Do it."),
         ChatMessage::Assistant(answer),
         ChatMessage::Results {
-            results: vec![shown, result("c2", false)],
+            results: vec![result("c1", true), result("c2", false)],
         },
     ]
 }
@@ -336,8 +324,7 @@ fn each<'v>(list: &'v serde_json::Value, key: &str) -> Vec<&'v str> {
 fn a_conversation_is_said_in_the_form_of_chat_completions() {
     let (mut messages, offers) = (conversation(), [offer("shell")]);
     let chat = Wire::Chat.body(request(&messages, &offers));
-    // The images of results follow in a message of the user, since a result is a text.
-    let roles = ["system", "user", "assistant", "tool", "tool", "user"];
+    let roles = ["system", "user", "assistant", "tool", "tool"];
     assert_eq!(each(&chat["messages"], "role"), roles);
     let said = &chat["messages"];
     assert_eq!(
@@ -345,12 +332,14 @@ fn a_conversation_is_said_in_the_form_of_chat_completions() {
         "servers refuse nonsense"
     );
     assert_eq!(said[2]["reasoning_content"], "Said.");
-    assert_eq!(said[1]["content"][1]["image_url"]["url"], "data:image/png;base64,aW1n");
-    assert_eq!(each(&said[5]["content"], "type"), ["text", "image_url"]);
+    assert_eq!(
+        (&said[1]["content"], &said[3]["content"]),
+        (&json!("Do it."), &json!("done"))
+    );
     assert_eq!(chat["tools"][0]["function"]["name"], "shell");
     messages.push(ChatMessage::user("Hurry."));
     let later = Wire::Chat.body(request(&messages, &offers));
-    assert_eq!(later["messages"][6]["content"], "Hurry.");
+    assert_eq!(later["messages"][5]["content"], "Hurry.");
     assert!(
         later["messages"][2]["reasoning_content"].is_null(),
         "thoughts of an earlier turn"
@@ -364,14 +353,13 @@ fn a_conversation_is_said_in_the_form_of_messages_with_four_marks_for_the_cache(
     let body = Wire::Anthropic.body(request(&messages, &offers));
     assert_eq!(each(&body["messages"], "role"), ["user", "assistant", "user"]);
     let content = |at: usize| &body["messages"][at]["content"];
-    assert_eq!(each(content(0), "type"), ["text", "image"]);
-    assert_eq!(content(0)[1]["source"]["data"], "aW1n");
+    assert_eq!(content(0)[0]["text"], "Do it.");
     let kinds = ["thinking", "tool_use", "tool_use"];
     assert_eq!(each(content(1), "type"), kinds, "what is unsigned would be refused");
     assert_eq!(each(content(2), "type"), ["tool_result", "tool_result", "text"]);
-    assert_eq!(each(&content(2)[0]["content"], "type"), ["text", "image"]);
+    assert_eq!(content(2)[0]["content"], "done");
     assert_eq!(content(2)[1]["is_error"], true);
-    let marked = [&content(0)[1], &content(2)[2], &body["system"][0], &body["tools"][1]];
+    let marked = [&content(0)[0], &content(2)[2], &body["system"][0], &body["tools"][1]];
     assert!(
         marked.iter().all(|block| block["cache_control"]["type"] == "ephemeral"),
         "{body}"
@@ -398,14 +386,16 @@ fn a_conversation_is_said_in_the_form_of_responses_with_reasoning_in_its_place()
         "reasoning that nothing follows is refused"
     );
     let input = &body["input"];
-    assert_eq!(input[0]["content"][1]["image_url"], "data:image/png;base64,aW1n");
+    assert_eq!(input[0]["content"][0]["text"], "Do it.");
     assert_eq!(
         (&input[1]["encrypted_content"], &input[1]["summary"][0]["text"]),
         (&json!("e0"), &json!("Hidden."))
     );
     assert_eq!(input[4]["arguments"], "{}");
-    assert_eq!(each(&input[5]["output"], "type"), ["input_text", "input_image"]);
-    assert_eq!(input[6]["output"], "done");
+    assert_eq!(
+        (&input[5]["output"], &input[6]["output"]),
+        (&json!("done"), &json!("done"))
+    );
     assert_eq!(
         (&body["store"], &body["instructions"]),
         (&json!(false), &json!("Be good."))
