@@ -11,14 +11,13 @@ use ralph_agent::{
     AgentAdapter, Capabilities, Channel, GitIdentity,
     catalog::{AdapterSources, Catalog},
     dialect::{DialectKind, DialectTrait},
-    greeting,
     manifest::{LiveLaunch, Manifest, Transport},
     mcp::{McpServers, RalphServer},
     opencode::{Credentials, ServerAdapter, ServerOptions},
     subprocess::SubprocessAdapter,
 };
 use ralph_core::{
-    event::{ChannelKind, Hint, Notice, SessionMode, Worker},
+    event::{ChannelKind, Notice, SessionMode, Worker},
     limits::LimitUnit,
 };
 use ralph_git::CommitterIdentity;
@@ -28,10 +27,9 @@ use ralph_tools::{
     language::{AST_GREP, LanguageServer, installed},
     mcp::{LANGUAGE_TOOLS, SYNTAX_TOOLS},
 };
-use ralph_words::hint_in_words;
 use serde_json::json;
 
-use super::{Confiner, ProjectPlace, choice, permissions::unbypassed, place::check_files, sandbox::starting};
+use super::{Confiner, ProjectPlace, choice, permissions::unbypassed, sandbox::starting};
 use ralph_driver::AvailableAgent;
 
 use crate::{
@@ -395,7 +393,6 @@ impl<'a> AgentChooser<'a> {
                 if let Some(live) = manifest.live.as_ref().filter(|_| live) {
                     let concerned = self.config.permissions.policy().concerns();
                     unbypassed(&manifest.id, live, concerned, self.project)?;
-                    self.answers(&manifest, live, &supervisor)?;
                 }
                 let adapter = SubprocessAdapter::new(manifest, &supervisor);
                 let adapter = adapter.committing_as(identity).live(live);
@@ -459,28 +456,6 @@ impl<'a> AgentChooser<'a> {
             own,
             others: self.config.mcp.clone(),
         }
-    }
-
-    /// Checks that the agent answers on the live channel, if this run requires that.
-    fn answers(&self, manifest: &Manifest, live: &LiveLaunch, supervisor: &Supervisor) -> Result<(), Failure> {
-        let asks = self.needs_answers(live);
-        let Some(paths) = self.run.filter(|_| asks || self.config.channel == Channel::Live) else {
-            return Ok(());
-        };
-        let files = check_files(paths).map_err(|error| Failure::new(FailureKind::Failed, error.to_string()))?;
-        let id = &manifest.id;
-        greeting::answers(manifest, live, asks, self.project, files.path(), supervisor).map_err(|why| {
-            let what = if asks {
-                "cannot enforce the rules: its"
-            } else {
-                "has no live channel: its"
-            };
-            let text = format!("adapter `{id}` {what} live channel did not start ({why})");
-            let hint = Hint::NeedLiveChannel {
-                adapter: id.clone().into(),
-            };
-            Failure::new(FailureKind::Configuration, text).hint(hint_in_words(&hint))
-        })
     }
 
     /// The fallback agents of `first`. Those that are not installed are left out with a notice.

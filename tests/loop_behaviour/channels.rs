@@ -46,29 +46,31 @@ fn an_installed_version_without_a_live_channel_is_run_one_way_and_says_so_on_the
 }
 
 #[test]
-fn a_run_that_needs_the_live_channel_does_not_begin_without_it_and_says_what_to_do() {
-    let sandbox = outdated();
-    refused(
-        &sandbox,
-        &["--channel", "live"],
-        "adapter `script` has no live channel: ",
-    );
+fn a_run_that_needs_the_live_channel_ends_without_it_and_says_what_to_do() {
+    assert_ends_without_work(&outdated(), &["--channel", "live"]);
 
+    let sandbox = outdated();
     // An agent over ACP has to be configured to ask; this protocol does not need that.
     sandbox.install(&Script::jsonl("work; over Done.").live_over("claude-stream-json", REFUSES));
     sandbox.write(".ralph/config.json", r#"{ "permissions": { "ask": ["Bash(rm *)"] } }"#);
-    refused(&sandbox, &[], "adapter `script` cannot enforce the rules: ");
+    assert_ends_without_work(&sandbox, &[]);
 }
 
 #[track_caller]
-fn refused(sandbox: &Sandbox, args: &[&str], told: &str) {
+fn assert_ends_without_work(sandbox: &Sandbox, args: &[&str]) {
     let finished = sandbox.looping_as("text", args).run(SOON);
-    assert_eq!(finished.code(), Some(3), "{finished:?}");
-    let told = format!("{told}its live channel did not start (error: unexpected argument 'acp' found)");
-    assert!(finished.stderr.contains(&told), "{}", finished.stderr);
-    let hint = "hint: update the agent (`ralph adapters check script`";
-    assert!(finished.stderr.contains(hint), "{}", finished.stderr);
-    assert!(sandbox.paths().run_ids().is_empty(), "no run has begun");
+    assert_eq!(finished.code(), Some(1), "{finished:?}");
+    let why = "its live channel did not start";
+    assert!(finished.stdout.contains(why), "{finished:?}");
+    let hint = "update the agent (`ralph adapters check script`";
+    assert!(finished.stdout.contains(hint), "{finished:?}");
+    let records = sandbox.journal();
+    let given_up = |event: &Event| matches!(event, Event::Worker(WorkerEvent::LiveChannelGivenUp { .. }));
+    assert!(!events(&records).any(given_up), "the other channel is not tried");
+    assert!(
+        sandbox.read("PLAN.md").is_some_and(|plan| plan.contains("- [ ]")),
+        "nothing is done"
+    );
     sandbox.assert_nothing_runs();
 }
 

@@ -10,7 +10,6 @@ pub mod check;
 pub mod check_turn;
 pub mod dialect;
 mod error;
-pub mod greeting;
 mod identity;
 mod invocation;
 mod live_output;

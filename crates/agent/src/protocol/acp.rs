@@ -28,7 +28,7 @@ use asks::{AcpAsk, AcpAsks};
 use updates::AcpUpdates;
 
 /// The protocol version that ralph supports.
-pub(super) const VERSION: u64 = 1;
+const VERSION: u64 = 1;
 /// Names that agents use for a mode in which they ask for nothing.
 const BYPASS_MODES: [&str; 4] = ["yolo", "bypassPermissions", "full-access", "agent-full-access"];
 

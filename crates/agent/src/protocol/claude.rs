@@ -32,7 +32,7 @@ use crate::usage::EarlierTurns;
 const HOOK_TIMEOUT_S: u64 = 7 * 24 * 3600;
 
 /// The message that makes claude ask before every use of a tool, or of the `tools` only.
-pub(super) fn initialize(tools: Option<&str>) -> Value {
+fn initialize(tools: Option<&str>) -> Value {
     let hook = json!({"matcher": tools, "hookCallbackIds": ["before"], "timeout": HOOK_TIMEOUT_S});
     let request = json!({"subtype": "initialize", "hooks": {"PreToolUse": [hook]}});
     json!({"type": "control_request", "request_id": "initialize", "request": request})

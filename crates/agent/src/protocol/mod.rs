@@ -16,8 +16,6 @@ mod seam;
 mod testing;
 
 use ralph_core::event::ToolKinds;
-use ralph_text::one_line;
-use serde_json::Value;
 
 use super::{
     dialect::{Dialect, Finish, ZonedClock},
@@ -111,40 +109,6 @@ impl LiveKind {
         }
     }
 
-    /// The first message to an agent, which it answers before there is a prompt.
-    pub(super) fn greeting(self) -> Vec<u8> {
-        let mut exchange = Exchange::default();
-        match self {
-            LiveKind::ClaudeStreamJson => exchange.write(&claude::initialize(None)),
-            LiveKind::CodexAppServer => codex::CodexLive::default().start(SessionOpening::default(), &mut exchange),
-            LiveKind::Acp => acp::AcpLive::default().start(SessionOpening::default(), &mut exchange),
-            LiveKind::PiRpc => exchange.write(&pi::get_state()),
-        }
-        exchange.input
-    }
-
-    /// The answer to the greeting in the agent's output so far, if it has arrived: success, or the reason why the
-    /// protocol is not supported.
-    pub(super) fn answer(self, written: &[u8]) -> Option<Result<(), String>> {
-        let lines = written.split(|byte| *byte == b'\n');
-        let mut messages = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
-        messages.find_map(|message| match self {
-            LiveKind::ClaudeStreamJson => (message["type"] == "control_response").then(|| {
-                let response = &message["response"];
-                verdict(response["subtype"] == "success", &response["error"])
-            }),
-            LiveKind::CodexAppServer => (message["id"] == "initialize" && message["method"].is_null())
-                .then(|| verdict(message["result"].is_object(), &message["error"]["message"])),
-            LiveKind::Acp => (message["id"] == 1 && message["method"].is_null()).then(|| {
-                let is_spoken = message["result"]["protocolVersion"] == acp::VERSION;
-                verdict(is_spoken, &message["error"]["message"])
-            }),
-            LiveKind::PiRpc => {
-                (message["type"] == "response").then(|| verdict(message["success"] == true, &message["error"]))
-            }
-        })
-    }
-
     /// Creates the protocol of a new session.
     pub fn protocol(self) -> Box<dyn Protocol> {
         match self {
@@ -154,11 +118,6 @@ impl LiveKind {
             LiveKind::PiRpc => Box::new(pi::PiLive::default()),
         }
     }
-}
-
-fn verdict(is_good: bool, error: &Value) -> Result<(), String> {
-    let why = || error.as_str().unwrap_or("it speaks another version of the protocol");
-    if is_good { Ok(()) } else { Err(one_line(why())) }
 }
 
 /// A dialect as a protocol: it only reads, and takes no commands.
@@ -202,44 +161,6 @@ mod tests {
 
     use super::{super::dialect::DialectKind, *};
     use crate::transcript::Transcript;
-
-    #[test]
-    fn the_answer_to_a_greeting_is_found_among_what_is_written_when_it_is_whole() {
-        for (kind, good, bad) in [
-            (
-                LiveKind::ClaudeStreamJson,
-                r#"{"type":"control_response","response":{"subtype":"success","request_id":"initialize"}}"#,
-                r#"{"type":"control_response","response":{"subtype":"error","error":"no hooks"}}"#,
-            ),
-            (
-                LiveKind::CodexAppServer,
-                r#"{"id":"initialize","result":{"userAgent":"x"}}"#,
-                r#"{"id":"initialize","error":{"code":1,"message":"no hooks"}}"#,
-            ),
-            (
-                LiveKind::Acp,
-                r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}"#,
-                r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no hooks"}}"#,
-            ),
-            (
-                LiveKind::PiRpc,
-                r#"{"id":"state","type":"response","command":"get_state","success":true,"data":{"sessionId":"x"}}"#,
-                r#"{"id":"state","type":"response","command":"get_state","success":false,"error":"no hooks"}"#,
-            ),
-        ] {
-            let greeting = kind.greeting();
-            assert!(
-                greeting.ends_with(b"\n") && kind.answer(&greeting).is_none(),
-                "an echo is no answer"
-            );
-            let written = format!("warning: x\n{{\"method\":\"noise\"}}\n{good}");
-            assert_eq!(kind.answer(written.as_bytes()), Some(Ok(())), "{kind:?}");
-            assert_eq!(kind.answer(&written.as_bytes()[..written.len() - 1]), None);
-            assert_eq!(kind.answer(bad.as_bytes()), Some(Err("no hooks".to_owned())));
-        }
-        let later = br#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":2}}"#;
-        assert!(matches!(LiveKind::Acp.answer(later), Some(Err(why)) if why.contains("another version")));
-    }
 
     /// Events that no agent has, in the forms in which agents write theirs.
     const UNKNOWN: [&str; 11] = [

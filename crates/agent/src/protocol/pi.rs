@@ -17,7 +17,7 @@ use crate::dialect::{Finish, JsonLineParser, JsonTurn, PiTurn, UnknownReports, Z
 const QUESTIONS: [&str; 4] = ["confirm", "editor", "input", "select"];
 
 /// The message that asks for the session's id.
-pub(super) fn get_state() -> Value {
+fn get_state() -> Value {
     json!({"id": "state", "type": "get_state"})
 }
 
