@@ -20,7 +20,7 @@ use super::{
     repeats::{Repeated, Repeats},
     servers::SessionServers,
     session::SessionFile,
-    tools::{self, FileEdit, PreparedUse, ToolAction, ToolOutcome},
+    tools::{self, PreparedUse, ToolAction, ToolOutcome},
     wire::{AnswerPiece, AnswerStop, USUAL_ANSWER, Wire},
 };
 
@@ -453,7 +453,7 @@ impl TurnRunner<'_> {
                 let key = self.options.endpoint.key.as_ref().map_or(OWN_KEY, |key| key.variable);
                 shell.carry_out(self.project, &[OWN_KEY, key]).await
             }
-            ToolAction::Change(edits) => tools::carry_out_edits(&edits),
+            ToolAction::Change(edit) => edit.carry_out(),
             action => {
                 let looking = tokio::task::spawn_blocking(move || tools::carry_out_reading(action)).await;
                 looking.unwrap_or_else(|_| Err("it could not be done".to_owned()))
@@ -522,12 +522,9 @@ fn acp_tool_call(wanted: &PreparedUse, id: &str) -> Value {
         "toolCallId": id, "title": wanted.title, "kind": wanted.kind, "status": "pending", "rawInput": wanted.input,
         "locations": locations,
     });
-    if let ToolAction::Change(edits) = &wanted.action {
-        let diff = |edit: &FileEdit| {
-            let after = edit.after.as_deref().unwrap_or_default();
-            json!({"type": "diff", "path": edit.path, "oldText": edit.before, "newText": after})
-        };
-        call["content"] = edits.iter().map(diff).collect();
+    if let ToolAction::Change(edit) = &wanted.action {
+        let diff = json!({"type": "diff", "path": edit.path, "oldText": edit.before, "newText": edit.after});
+        call["content"] = json!([diff]);
     }
     call
 }

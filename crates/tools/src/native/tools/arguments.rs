@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::native::wire::ARGUMENTS_CAP_BYTES;
 
 /// Other names that models use for an argument, as they learned from other agents.
-const OTHER_NAMES: [(&str, &[&str]); 9] = [
+const OTHER_NAMES: [(&str, &[&str]); 8] = [
     (
         "path",
         &["file_path", "filePath", "filename", "file", "dir_path", "directory"],
@@ -17,7 +17,6 @@ const OTHER_NAMES: [(&str, &[&str]); 9] = [
     ("content", &["contents", "text"]),
     ("command", &["cmd"]),
     ("glob", &["include"]),
-    ("patch", &["input", "patch_text", "patchText"]),
     ("todos", &["entries", "items"]),
 ];
 

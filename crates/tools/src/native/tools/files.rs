@@ -97,43 +97,10 @@ pub(in crate::native) struct FileEdit {
     pub(in crate::native) path: PathBuf,
     /// `None` if the file is new.
     pub(in crate::native) before: Option<String>,
-    /// `None` if the file is deleted.
-    pub(in crate::native) after: Option<String>,
-    /// The file that is moved here, whose mode the new one gets.
-    moved: Option<PathBuf>,
+    pub(in crate::native) after: String,
 }
 
 impl FileEdit {
-    fn new(path: PathBuf, before: Option<String>, after: Option<String>) -> Self {
-        Self {
-            path,
-            before,
-            after,
-            moved: None,
-        }
-    }
-
-    pub(super) fn create(path: PathBuf, content: String) -> Self {
-        Self::new(path, None, Some(content))
-    }
-
-    pub(super) fn change(path: PathBuf, before: String, after: String) -> Self {
-        Self::new(path, Some(before), Some(after))
-    }
-
-    pub(super) fn delete(path: PathBuf, before: String) -> Self {
-        Self::new(path, Some(before), None)
-    }
-
-    /// The edits that move a file and change it.
-    pub(super) fn moves(from: PathBuf, before: String, to: PathBuf, after: String) -> [Self; 2] {
-        let new = Self {
-            moved: Some(from.clone()),
-            ..Self::create(to, after)
-        };
-        [new, Self::delete(from, before)]
-    }
-
     pub(super) fn edit(path: &Path, old: &str, new: &str, all: bool) -> Result<Self, String> {
         let shown = path.display();
         let before = text_of(path)?;
@@ -169,7 +136,11 @@ impl FileEdit {
                 ));
             }
         };
-        Ok(Self::change(path.to_owned(), before, after))
+        Ok(Self {
+            path: path.to_owned(),
+            before: Some(before),
+            after,
+        })
     }
 
     pub(super) fn write(path: &Path, content: &str) -> Result<Self, String> {
@@ -182,7 +153,11 @@ impl FileEdit {
             // The old content of an unreadable file is not shown, since the whole file is replaced.
             Err(_) => Some(String::new()),
         };
-        Ok(Self::new(path.to_owned(), before, Some(content.to_owned())))
+        Ok(Self {
+            path: path.to_owned(),
+            before,
+            after: content.to_owned(),
+        })
     }
 
     /// Checks that the file has not changed since the edit was planned.
@@ -198,55 +173,25 @@ impl FileEdit {
     }
 
     /// Makes the change. Returns a line about it.
-    fn carry_out(&self) -> ToolOutcome {
-        let shown = self.path.display();
+    pub(in crate::native) fn carry_out(&self) -> ToolOutcome {
+        self.check()?;
+        let (shown, after) = (self.path.display(), &self.after);
         let wrong = |error: io::Error| format!("{shown}: {error}");
-        let Some(after) = &self.after else {
-            fs::remove_file(&self.path).map_err(wrong)?;
-            return Ok(format!("{shown} is deleted"));
-        };
         if let Some(directory) = self.path.parent() {
             fs::create_dir_all(directory).map_err(wrong)?;
         }
         // Written in place, which keeps the file's mode and its links.
         fs::write(&self.path, after).map_err(wrong)?;
-        if let Some(mode) = self.moved.as_ref().and_then(|moved| fs::metadata(moved).ok()) {
-            fs::set_permissions(&self.path, mode.permissions()).map_err(wrong)?;
-        }
         let lines = after.lines().count();
         Ok(match &self.before {
             None => format!("{shown} is written: {lines} lines"),
             Some(_) => format!("{shown} is changed: {lines} lines now"),
         })
     }
-
-    /// Takes the change back as far as possible.
-    fn undo(&self) {
-        _ = match &self.before {
-            Some(before) => fs::write(&self.path, before),
-            None => fs::remove_file(&self.path),
-        }; // the error that is reported is that of the change
-    }
-}
-
-/// Makes all of the changes, or none.
-pub(in crate::native) fn carry_out_edits(edits: &[FileEdit]) -> ToolOutcome {
-    edits.iter().try_for_each(FileEdit::check)?;
-    let mut lines = Vec::new();
-    for (at, edit) in edits.iter().enumerate() {
-        match edit.carry_out() {
-            Ok(line) => lines.push(line),
-            Err(why) => {
-                edits[..at].iter().rev().for_each(FileEdit::undo);
-                return Err(why);
-            }
-        }
-    }
-    Ok(lines.join("\n"))
 }
 
 /// Reads a text file.
-pub(super) fn text_of(path: &Path) -> Result<String, String> {
+fn text_of(path: &Path) -> Result<String, String> {
     let shown = path.display();
     if path.is_dir() {
         return Err(format!("{shown}: it is a directory; `list_dir` lists it"));

@@ -7,7 +7,6 @@ mod arguments;
 mod files;
 mod list;
 mod outcome;
-mod patch;
 mod search;
 mod shell;
 
@@ -20,7 +19,7 @@ use crate::arguments::{Argument, arguments, schema};
 use super::{history::ARGUMENT_LEFT_OUT, message::ToolDescription, servers::McpToolUse};
 
 use arguments::Arguments;
-pub(super) use files::{FileEdit, carry_out_edits};
+pub(super) use files::FileEdit;
 pub(super) use list::TodoEntry;
 pub(super) use outcome::ToolOutcome;
 use outcome::{RESULT_CAP_BYTES, display_path};
@@ -35,7 +34,6 @@ enum NativeTool {
     Glob,
     Edit,
     Write,
-    ApplyPatch,
     Shell,
     Todo,
 }
@@ -91,8 +89,6 @@ tools! {
         must path Text "relative to the project, or absolute"
         must content Text "the whole content"
     ];
-    ApplyPatch apply_patch "edit": "Changes several files at once, all or none. A patch begins with `*** Begin Patch` and ends with `*** End Patch`. Between them: `*** Add File: PATH` with lines that begin with `+`; `*** Delete File: PATH`; `*** Update File: PATH`, with `*** Move to: PATH` if it is renamed, and then parts that begin with `@@` or `@@ a line above them` and have lines that begin with a space (as they are), `-` (taken out) or `+` (put in). Take three lines around each change."
-        [must patch Text "the whole patch"];
     Shell shell "execute": "Runs a command with a shell in the project and answers with its output and exit code. It reads nothing, so start no editor or pager. What runs longer than `timeout` seconds is ended; send what is to go on into the background with its output in a file." [
         must command Text "the command"
         may timeout Number "seconds it may take; 120 if it is missing, 1800 at most"
@@ -123,7 +119,7 @@ pub(super) enum ToolAction {
     Grep(search::GrepSearch),
     Glob(search::GlobSearch),
     /// Changes of files, all or none.
-    Change(Vec<FileEdit>),
+    Change(FileEdit),
     Shell(Shell),
     Todo(Vec<TodoEntry>),
     /// A tool of an MCP server.
@@ -229,7 +225,7 @@ pub(super) fn prepare(name: &str, written: &str, project: &Path) -> Result<Prepa
             Ok(of_file(
                 path.clone(),
                 json!({"path": display_path(&path, project)}),
-                ToolAction::Change(vec![change]),
+                ToolAction::Change(change),
             ))
         }
         NativeTool::Write => {
@@ -238,20 +234,8 @@ pub(super) fn prepare(name: &str, written: &str, project: &Path) -> Result<Prepa
             Ok(of_file(
                 path.clone(),
                 json!({"path": display_path(&path, project)}),
-                ToolAction::Change(vec![change]),
+                ToolAction::Change(change),
             ))
-        }
-        NativeTool::ApplyPatch => {
-            let edits = patch::changes(for_a_file(&arguments, "patch")?, project)?;
-            let paths: Vec<PathBuf> = edits.iter().map(|edit| edit.path.clone()).collect();
-            let shown: Vec<String> = paths.iter().map(|path| display_path(path, project)).collect();
-            Ok(PreparedUse {
-                title: shown.join(", "),
-                input: json!({"paths": shown}),
-                paths,
-                action: ToolAction::Change(edits),
-                ..usual
-            })
         }
         NativeTool::Shell => {
             let command = arguments.command()?;

@@ -16,7 +16,7 @@ fn looked(project: &Path, name: &str, arguments: Value) -> ToolOutcome {
 
 fn changed(project: &Path, name: &str, arguments: Value) -> ToolOutcome {
     match prepare(name, &arguments.to_string(), project)?.action {
-        ToolAction::Change(edits) => carry_out_edits(&edits),
+        ToolAction::Change(edit) => edit.carry_out(),
         other => panic!("{other:?} changes nothing"),
     }
 }
@@ -164,134 +164,13 @@ fn an_edit_replaces_exactly_what_it_names() {
 fn a_change_of_a_file_that_has_changed_meanwhile_is_refused() {
     let project = project();
     let at = project.path();
-    let change = |edit: FileEdit| carry_out_edits(&[edit]).unwrap_err();
+    let change = |edit: FileEdit| edit.carry_out().unwrap_err();
     let edit = FileEdit::edit(&at.join("b.txt"), "one", "1", false).unwrap();
     fs::write(at.join("b.txt"), "another\n").unwrap();
     assert!(change(edit).contains("changed in the meantime"));
     let edit = FileEdit::write(&at.join("c.txt"), "x").unwrap();
     fs::write(at.join("c.txt"), "another\n").unwrap();
     assert!(change(edit).contains("made in the meantime"));
-}
-
-fn patched(project: &Path, body: &str) -> ToolOutcome {
-    let patch = format!("*** Begin Patch\n{body}*** End Patch\n");
-    changed(project, "apply_patch", json!({"input": patch}))
-}
-
-#[test]
-fn a_patch_adds_updates_moves_and_deletes_files() {
-    use std::os::unix::fs::PermissionsExt;
-    let project = project();
-    let at = project.path();
-    let read = |name: &str| fs::read_to_string(at.join(name)).unwrap();
-    fs::write(at.join("run.sh"), "#!/bin/sh\necho one\necho two").unwrap();
-    fs::set_permissions(at.join("run.sh"), fs::Permissions::from_mode(0o755)).unwrap();
-    fs::write(at.join("old.txt"), "x\n").unwrap();
-    let said = patched(
-        at,
-        "*** Add File: new/a.txt\n+first\n+\n+third\n\
-         *** Update File: src/a.rs\n@@ fn a() {}\n fn b() {}\n-fn b() {}\n+fn c() {}\n\
-         *** Update File: run.sh\n*** Move to: bin/run\n@@\n-echo two\n+echo 2\n\
-         *** Delete File: old.txt\n\
-         *** Update File: b.txt\n@@\n one\n+one and a half\n two\n",
-    );
-    let said = said.unwrap();
-    assert_eq!(said.lines().count(), 6, "{said}");
-    assert_eq!(read("new/a.txt"), "first\n\nthird\n");
-    assert_eq!(read("src/a.rs"), "fn a() {}\nfn b() {}\nfn c() {}\n");
-    assert_eq!(read("bin/run"), "#!/bin/sh\necho one\necho 2");
-    assert_eq!(
-        fs::metadata(at.join("bin/run")).unwrap().permissions().mode() & 0o777,
-        0o755
-    );
-    assert!(!at.join("run.sh").exists() && !at.join("old.txt").exists());
-    assert_eq!(read("b.txt"), "one\r\none and a half\r\ntwo\r\n");
-}
-
-#[test]
-fn the_place_of_a_change_is_found_by_the_lines_around_it() {
-    let project = project();
-    let at = project.path();
-    let file = "class A:\n  def run():\n    pass\nclass B:\n  def run():\n    pass \nend\nend\n";
-    for (change, expected) in [
-        // The anchors are looked for one after the other.
-        (
-            "@@ class B:\n@@   def run():\n-    pass\n+    return\n",
-            file.replace("    pass \n", "    return\n"),
-        ),
-        (
-            "@@\n-end\n+fin\n*** End of File\n",
-            file.replace("end\nend", "end\nfin"),
-        ),
-        ("@@\n+more\n", format!("{file}more\n")),
-        (
-            "@@ class A:\n+  # first\n",
-            file.replace("class A:\n", "class A:\n  # first\n"),
-        ),
-        (
-            "@@ -1,2 +1,2 @@\n class A:\n-  def run():\n+  def go():\n@@\n-class B:\n+class C:\n",
-            file.replacen("run", "go", 1).replace("class B", "class C"),
-        ),
-        (
-            " class A:\n-  def run():\n+  def go():\n",
-            file.replacen("run", "go", 1),
-        ),
-    ] {
-        fs::write(at.join("x.py"), file).unwrap();
-        patched(at, &format!("*** Update File: x.py\n{change}")).unwrap();
-        assert_eq!(fs::read_to_string(at.join("x.py")).unwrap(), expected, "{change}");
-    }
-}
-
-#[test]
-fn a_patch_that_does_not_apply_changes_nothing_and_says_where() {
-    let project = project();
-    let at = project.path();
-    let add = "*** Add File: made.txt\n+x\n";
-    for (body, word) in [
-        (
-            "*** Update File: src/a.rs\n@@\n fn a() {}\n-fn x() {}\n+fn y() {}\n",
-            "line 2 is `fn b() {}`, and not `fn x() {}`",
-        ),
-        (
-            "*** Update File: src/a.rs\n@@\n-nowhere\n+x\n",
-            "`nowhere` is not in it from line 1 on",
-        ),
-        (
-            "*** Update File: src/a.rs\n@@ fn z() {}\n+x\n",
-            "`fn z() {}` is not in it",
-        ),
-        ("*** Update File: src/a.rs\n", "changes nothing in it"),
-        (
-            "*** Update File: src/a.rs\n@@\nfn a() {}\n",
-            "begins with a space, `-` or `+`",
-        ),
-        ("*** Update File: gone.rs\n@@\n-a\n+b\n", "no such file"),
-        (
-            "*** Update File: src/a.rs\n*** Move to: b.txt\n",
-            "nothing can be moved there",
-        ),
-        ("*** Add File: b.txt\n+x\n", "it exists"),
-        ("*** Add File: c.txt\nx\n", "begins with `+`"),
-        ("*** Delete File: gone.rs\n", "no such file"),
-        ("*** Delete File: b.txt\n*** Delete File: b.txt\n", "in the patch twice"),
-        ("*** Rename File: b.txt\n", "no beginning of a file"),
-    ] {
-        let said = patched(at, &format!("{add}{body}")).unwrap_err();
-        assert!(said.contains(word), "{said}");
-        assert!(!at.join("made.txt").exists(), "{body}");
-    }
-    assert!(patched(at, "").unwrap_err().contains("no file in it"));
-    let said = changed(at, "apply_patch", json!({"patch": "--- a\n+++ b\n"})).unwrap_err();
-    assert!(said.contains("begins with `*** Begin Patch`"), "{said}");
-    // A failure takes back the changes before it.
-    fs::write(at.join("file"), "x").unwrap();
-    let edits = [
-        FileEdit::create(at.join("made.txt"), "x".to_owned()),
-        FileEdit::create(at.join("file/below"), "x".to_owned()),
-    ];
-    assert!(carry_out_edits(&edits).is_err());
-    assert!(!at.join("made.txt").exists());
 }
 
 #[test]
