@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use super::{
     manifest::{EngineManifest, EngineManifestError},
-    written::{HOSTS, LANGUAGE, WrittenEngine},
+    written::{HOSTS, LANGUAGE, OWN_FILE, WrittenEngine},
 };
 
 /// The engines by id, except the local one, which has no file.
@@ -23,13 +23,12 @@ impl ManifestKind for EngineFiles {
     const TERMS: &'static Terms = &LANGUAGE;
     const NAME: &'static str = "engine";
     const BUILT_IN: &'static [(&'static str, &'static str)] = &[
-        ("hyperqueue", include_str!("../../engines/hyperqueue.toml")),
-        ("kubernetes", include_str!("../../engines/kubernetes.toml")),
         ("slurm", include_str!("../../engines/slurm.toml")),
         ("task-spooler", include_str!("../../engines/task-spooler.toml")),
     ];
     const WITHOUT_FILE: &'static [&'static str] = &[LOCAL];
-    const REMOVED: &'static [(&'static str, &'static str)] = &[("ssh", HOSTS)];
+    const REMOVED: &'static [(&'static str, &'static str)] =
+        &[("hyperqueue", OWN_FILE), ("kubernetes", OWN_FILE), ("ssh", HOSTS)];
 
     fn from_merged(id: &str, merged: &Merged) -> Result<EngineManifest, EngineManifestError> {
         let written: WrittenEngine = merged.read().map_err(LayerError::from_mistakes)?;
@@ -161,14 +160,6 @@ mod tests {
             (
                 "[find]\ncommand = [\"x\"]\njob = 'x'",
                 "`find.job` needs a group named `job`",
-            ),
-            (
-                "[find]\ncommand = [\"x\"]\njob_pointer = 'x'",
-                "`find.job_pointer` is not a JSON pointer",
-            ),
-            (
-                "[find]\ncommand = [\"x\"]\njob_pointer = '/x'\njob = '(?<job>.)'",
-                "exclude each other",
             ),
             (
                 "[state.means]\nqueued = [\"A\"]\nended = [\"A\"]",

@@ -7,7 +7,6 @@ use ralph_system::proc::{
     helper::{HelperError, HelperOutput},
 };
 use ralph_text::one_line;
-use serde_json::Value;
 
 use super::manifest::{AnswerFormat, CommandTemplate, EngineManifest, EnginePlaceholder, StateMeaning};
 
@@ -55,9 +54,7 @@ impl EngineCommands {
     /// # Errors
     /// The reason why no id is known; the engine may have accepted the job nevertheless.
     pub(super) fn submit(&self, subject: &JobReference) -> Result<String, CommandFailure> {
-        let input = self.manifest.stdin.as_ref();
-        let input = input.and_then(|text| text.fill(|slot| self.value(slot, subject)));
-        let finished = self.run(&self.manifest.submit, subject, input)?;
+        let finished = self.run(&self.manifest.submit, subject)?;
         succeeded(&self.manifest.submit, &finished)?;
         self.extract(&self.manifest.submitted, subject, &finished)?
             .ok_or_else(|| unexpected(&self.manifest.submit, "no job id", &finished))
@@ -71,7 +68,7 @@ impl EngineCommands {
         let Some((command, answer_format)) = &self.manifest.find else {
             return Ok(None);
         };
-        let finished = self.run(command, subject, None)?;
+        let finished = self.run(command, subject)?;
         succeeded(command, &finished)?;
         self.extract(answer_format, subject, &finished)
     }
@@ -82,7 +79,7 @@ impl EngineCommands {
     /// The reason why the state is unknown.
     pub(super) fn state(&self, subject: &JobReference) -> Result<EngineAnswer, CommandFailure> {
         let command = &self.manifest.state;
-        let finished = self.run(command, subject, None)?;
+        let finished = self.run(command, subject)?;
         if let Some(unknown) = &self.manifest.unknown
             && let Ok(regex) = unknown.filled(|slot| self.value(slot, subject))
             && [&finished.stdout, &finished.stderr]
@@ -111,22 +108,11 @@ impl EngineCommands {
     /// # Errors
     /// The reason why the job may continue.
     pub(super) fn cancel(&self, subject: &JobReference) -> Result<(), CommandFailure> {
-        let finished = self.run(&self.manifest.cancel, subject, None)?;
+        let finished = self.run(&self.manifest.cancel, subject)?;
         succeeded(&self.manifest.cancel, &finished)
     }
 
-    /// Returns the job's output as kept by the engine, if it has a command for it.
-    pub(crate) fn log(&self, subject: &JobReference) -> Option<String> {
-        let finished = self.run(self.manifest.log.as_ref()?, subject, None).ok()?;
-        Some(text(&finished.stdout.bytes)).filter(|output| !output.trim().is_empty())
-    }
-
-    fn run(
-        &self,
-        command: &[CommandTemplate],
-        subject: &JobReference,
-        input: Option<String>,
-    ) -> Result<HelperOutput, CommandFailure> {
+    fn run(&self, command: &[CommandTemplate], subject: &JobReference) -> Result<HelperOutput, CommandFailure> {
         let mut words = Vec::new();
         for text in command {
             match text.whole() {
@@ -145,10 +131,6 @@ impl EngineCommands {
             .deadline(self.manifest.timeout)
             .output_cap(ANSWER_CAP_BYTES)
             .current_dir(&subject.tree);
-        let helper = match input {
-            Some(input) => helper.input(input.into_bytes()),
-            None => helper,
-        };
         helper.run().map_err(|error| match error {
             HelperError::Start(error) => format!("cannot be reached: `{program}`: {error}"),
             error @ HelperError::TimedOut { .. } => format!("does not answer: `{program}`: {error}"),
@@ -180,25 +162,12 @@ impl EngineCommands {
     ) -> Result<Option<String>, CommandFailure> {
         let output = text(&finished.stdout.bytes);
         let output = output.trim_end();
-        let found = match answer_format {
-            AnswerFormat::Group { pattern, group } => {
-                let regex = pattern.filled(|slot| self.value(slot, subject));
-                let regex = regex.map_err(|error| error.to_string())?;
-                regex
-                    .captures(output)
-                    .and_then(|found| found.name(group))
-                    .map(|found| found.as_str().to_owned())
-            }
-            AnswerFormat::Pointer(pointer) => {
-                let value: Value = serde_json::from_str(output)
-                    .map_err(|error| format!("does not answer in JSON: {error}: {}", quoted(output)))?;
-                match value.pointer(pointer) {
-                    Some(Value::String(text)) => Some(text.clone()),
-                    Some(Value::Number(number)) => Some(number.to_string()),
-                    Some(_) | None => None,
-                }
-            }
-        };
+        let regex = answer_format.pattern.filled(|slot| self.value(slot, subject));
+        let regex = regex.map_err(|error| error.to_string())?;
+        let found = regex
+            .captures(output)
+            .and_then(|found| found.name(answer_format.group))
+            .map(|found| found.as_str().to_owned());
         Ok(found.filter(|found| !found.is_empty()))
     }
 }

@@ -433,10 +433,6 @@ impl JobFollower {
     fn died(&self, job: &SubmittedJob) -> JobEnd {
         let tail = files::read_end(&self.log, job.log_bytes, TAIL_BYTES).unwrap_or_default();
         let tail = String::from_utf8_lossy(&tail).into_owned();
-        let tail = match tail.trim().is_empty() {
-            true => self.commands.log(&job.subject).unwrap_or_default(),
-            false => tail,
-        };
         match self.site.has_records(&self.plan, &self.before) || tail.trim().is_empty() {
             true => JobEnd::Crashed,
             false => JobEnd::Refused {

@@ -68,14 +68,6 @@ pub enum EngineManifestError {
         key: &'static str,
         group: &'static str,
     },
-    #[error("{at}: `{key}` is not a JSON pointer, which is empty or begins with `/`, as in \"/0/id\"")]
-    NotAPointer { at: SettingOrigin, key: &'static str },
-    #[error("{at}: `{key}` and `{pointer}` exclude each other; leave out one of them")]
-    TwoWays {
-        at: SettingOrigin,
-        key: &'static str,
-        pointer: &'static str,
-    },
     #[error("{at}: `state.means` has the word \"{word}\" twice")]
     WordTwice { at: SettingOrigin, word: String },
 }
@@ -107,7 +99,6 @@ pub struct EngineManifest {
     pub(super) env: Vec<(String, String)>,
     pub(super) submit: Vec<CommandTemplate>,
     pub(super) args: Vec<String>,
-    pub(super) stdin: Option<CommandTemplate>,
     pub(super) submitted: AnswerFormat,
     pub(super) find: Option<(Vec<CommandTemplate>, AnswerFormat)>,
     pub(super) state: Vec<CommandTemplate>,
@@ -116,7 +107,6 @@ pub struct EngineManifest {
     pub(super) unknown: Option<AnswerPattern>,
     pub(super) words: Vec<(String, StateMeaning)>,
     pub(super) cancel: Vec<CommandTemplate>,
-    pub(super) log: Option<Vec<CommandTemplate>>,
 }
 
 /// The meaning of a state that the engine reports.
@@ -129,14 +119,11 @@ pub(super) enum StateMeaning {
     Cancelled,
 }
 
-/// The location of a value in the output of a command.
+/// The location of a value in the output of a command: a group of a regular expression.
 #[derive(Debug, Clone)]
-pub(super) enum AnswerFormat {
-    Group {
-        pattern: AnswerPattern,
-        group: &'static str,
-    },
-    Pointer(String),
+pub(super) struct AnswerFormat {
+    pub(super) pattern: AnswerPattern,
+    pub(super) group: &'static str,
 }
 
 /// A regular expression with placeholders for the job and its name.
@@ -197,12 +184,7 @@ impl EngineManifest {
             None => None,
             Some(command) => Some((
                 reader.command("find.command", command, &named)?,
-                reader.reading(
-                    ("find.job", written.find.job.as_deref()),
-                    ("find.job_pointer", written.find.job_pointer.as_deref()),
-                    "job",
-                    &[Name],
-                )?,
+                reader.reading("find.job", written.find.job.as_deref(), "job", &[Name])?,
             )),
         };
         let means = written.state.means;
@@ -231,33 +213,15 @@ impl EngineManifest {
         };
         Ok(EngineManifest {
             submit: required("submit.command", &written.submit.command, &submitting)?,
-            submitted: reader.reading(
-                ("submit.job", written.submit.job.as_deref()),
-                ("submit.job_pointer", written.submit.job_pointer.as_deref()),
-                "job",
-                &[Name],
-            )?,
-            stdin: match &written.submit.stdin {
-                Some(text) => Some(parse_template(merged, "submit.stdin", text, &named)?),
-                None => None,
-            },
+            submitted: reader.reading("submit.job", written.submit.job.as_deref(), "job", &[Name])?,
             find,
             state: required("state.command", &written.state.command, &known)?,
-            stated: reader.reading(
-                ("state.state", written.state.state.as_deref()),
-                ("state.state_pointer", written.state.state_pointer.as_deref()),
-                "state",
-                &[Name, Job],
-            )?,
+            stated: reader.reading("state.state", written.state.state.as_deref(), "state", &[Name, Job])?,
             unknown: match &written.state.unknown {
                 Some(text) => Some(AnswerPattern::new(merged, "state.unknown", text, &[Name, Job])?),
                 None => None,
             },
             cancel: required("cancel.command", &written.cancel.command, &known)?,
-            log: match &written.log.command {
-                Some(command) => Some(reader.command("log.command", command, &known)?),
-                None => None,
-            },
             words,
             timeout: milliseconds(written.timeout_ms),
             patience: milliseconds(written.patience_ms),
@@ -319,35 +283,22 @@ impl EngineManifestReader<'_> {
 
     fn reading(
         &self,
-        (key, pattern): (&'static str, Option<&str>),
-        (pointer_key, pointer): (&'static str, Option<&str>),
+        key: &'static str,
+        pattern: Option<&str>,
         group: &'static str,
         allowed: &[EnginePlaceholder],
     ) -> Result<AnswerFormat, EngineManifestError> {
-        let at = self.merged.origin(key);
-        match (pattern, pointer) {
-            (Some(_), Some(_)) => Err(EngineManifestError::TwoWays {
-                at,
+        let text = pattern.ok_or_else(|| self.missing(key))?;
+        let pattern = AnswerPattern::new(self.merged, key, text, allowed)?;
+        let filled = pattern.filled(|_| Some("x".to_owned()));
+        let has_group = filled.is_ok_and(|regex| regex.capture_names().flatten().any(|name| name == group));
+        match has_group {
+            true => Ok(AnswerFormat { pattern, group }),
+            false => Err(EngineManifestError::NoGroup {
+                at: self.merged.origin(key),
                 key,
-                pointer: pointer_key,
+                group,
             }),
-            (None, None) => Err(self.missing(key)),
-            (None, Some(pointer)) if !pointer.is_empty() && !pointer.starts_with('/') => {
-                Err(EngineManifestError::NotAPointer {
-                    at: self.merged.origin(pointer_key),
-                    key: pointer_key,
-                })
-            }
-            (None, Some(pointer)) => Ok(AnswerFormat::Pointer(pointer.to_owned())),
-            (Some(text), None) => {
-                let pattern = AnswerPattern::new(self.merged, key, text, allowed)?;
-                let filled = pattern.filled(|_| Some("x".to_owned()));
-                let has_group = filled.is_ok_and(|regex| regex.capture_names().flatten().any(|name| name == group));
-                match has_group {
-                    true => Ok(AnswerFormat::Group { pattern, group }),
-                    false => Err(EngineManifestError::NoGroup { at, key, group }),
-                }
-            }
         }
     }
 }

@@ -13,6 +13,9 @@ pub(super) const LANGUAGE: Terms = Terms {
     removed: &[("node", HOSTS)],
 };
 
+/// The replacement of engines that were never run.
+pub(super) const OWN_FILE: &str = "a file of your own can describe it: copy that of `ralph engines slurm`";
+
 /// The replacement of engines of hosts that share no files.
 pub(super) const HOSTS: &str = "engines need a file system that they share with this machine; on a host that shares none, type \
                                 `ralph many` there, and fetch the branch that it merges into";
@@ -36,7 +39,6 @@ settings! {
         find("find"): SettingsSection<WrittenFind>,
         state("state"): SettingsSection<WrittenState>,
         cancel("cancel"): SettingsSection<WrittenCancel>,
-        log("log"): SettingsSection<WrittenLog>,
         install("install"): SettingsSection<WrittenEngineInstall>,
     }
 }
@@ -65,12 +67,8 @@ settings! {
         command("command"): Maybe<TextList>,
         /// Arguments of your own, such as a partition, in the place of `{args}` in `command`.
         args("args"): TextList = [],
-        /// Text for the command's standard input.
-        stdin("stdin"): Maybe<AnyText>,
         /// Finds the job's id in the output: a regular expression with the group `job`.
         job("job"): Maybe<AnyText>,
-        /// Finds the job's id with a JSON pointer instead.
-        job_pointer("job_pointer"): Maybe<AnyText>,
     }
 }
 
@@ -81,8 +79,6 @@ settings! {
         command("command"): Maybe<TextList>,
         /// As `submit.job`; if it does not match, there is no such job.
         job("job"): Maybe<AnyText>,
-        /// Finds the job's id with a JSON pointer instead.
-        job_pointer("job_pointer"): Maybe<AnyText>,
     }
 }
 
@@ -95,8 +91,6 @@ settings! {
         every_ms("every_ms"): WholeNumber<50, 600_000> = 5000,
         /// Finds the state in the output: a regular expression with the group `state`.
         state("state"): Maybe<AnyText>,
-        /// Finds the state with a JSON pointer instead.
-        state_pointer("state_pointer"): Maybe<AnyText>,
         /// A regular expression that matches the output, on stdout or stderr, if there is no such job.
         unknown("unknown"): Maybe<AnyText>,
         means("means"): SettingsSection<WrittenMeans>,
@@ -123,14 +117,6 @@ settings! {
     /// Cancellation of a job.
     pub(crate) struct WrittenCancel {
         /// The program and its arguments. It may fail for a job that is over.
-        command("command"): Maybe<TextList>,
-    }
-}
-
-settings! {
-    /// The engine's own output of a job whose script never began.
-    pub(crate) struct WrittenLog {
-        /// The program and its arguments.
         command("command"): Maybe<TextList>,
     }
 }
