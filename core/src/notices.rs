@@ -1,5 +1,7 @@
 //! The notices that the machine gives, and the clauses and figures in them. The package `words` uses these as well.
 
+use std::fmt::Display;
+
 use crate::{
     event::{
         BackgroundEnd, BackgroundResult, Ceiling, ExceededCeiling, Exit, Hook, LimitKind, LowDisk, Notice, OwnWork,
@@ -27,12 +29,8 @@ pub(crate) fn tests_merged((goal, now, before): (&str, u32, u32)) -> Notice {
 
 /// The question about tasks that an agent removed from the plan, and that it does not put back.
 pub(crate) fn not_put_back(tasks: &[String]) -> String {
-    let more = match tasks.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    let named = tasks[..tasks.len().min(NAMED)].join("; ");
-    format!("the agent removed open tasks from the plan and does not put them back: {named}{more}")
+    let named = first_named(tasks.iter(), NAMED, "; ");
+    format!("the agent removed open tasks from the plan and does not put them back: {named}")
 }
 
 /// A goal fails by tests alone that failed before the run.
@@ -159,6 +157,16 @@ pub(crate) fn limit_near(limit: LimitKind, task: Option<&str>, percent: u8) -> N
     };
     let text = format!("{percent}% of the {} limit is used{of}{raise}", limit_word(limit));
     Notice::warning("limit-near", text)
+}
+
+/// Joins the first `most` names, and says how many more there are.
+pub fn first_named(mut names: impl ExactSizeIterator<Item: Display>, most: usize, between: &str) -> String {
+    let first: Vec<String> = names.by_ref().take(most).map(|name| name.to_string()).collect();
+    let first = first.join(between);
+    match names.len() {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    }
 }
 
 /// `1 task`, `3 tasks`.

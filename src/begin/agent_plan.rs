@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use ralph_core::notices::first_named;
 use thiserror::Error;
 
 use super::Imported;
@@ -22,12 +23,7 @@ pub(crate) enum PlanRefusal {
 }
 
 fn named(lost: &[String]) -> String {
-    let more = match lost.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    let shown: Vec<String> = lost.iter().take(NAMED).map(|one| format!("\"{one}\"")).collect();
-    format!("{}{more}", shown.join(", "))
+    first_named(lost.iter().map(|one| format!("\"{one}\"")), NAMED, ", ")
 }
 
 /// The task of the agent, as a plan. `plan` is the file that it writes, `spec` the file with the requirements, and

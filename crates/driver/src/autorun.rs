@@ -17,7 +17,7 @@ use std::{
 };
 
 use places::{Content, Place, RunBy, below, places_of, places_of_git};
-use ralph_core::event::Notice;
+use ralph_core::{event::Notice, notices::first_named};
 use ralph_git::{Repository, settings_of};
 use ralph_system::{files, proc::Supervisor};
 
@@ -241,16 +241,9 @@ fn changed_in_words(paths: &[&Path], by: RunBy, is_gone: bool) -> Notice {
         RunBy::Trust => "it records which files you trust; if it was not you, `ralph trust --revoke`".to_owned(),
         RunBy::Unknown => "there are too many files to see which of them programs run unasked".to_owned(),
     };
-    let names = |most: usize, between: &str| {
-        let names: Vec<String> = paths.iter().take(most).map(|path| path.display().to_string()).collect();
-        names.join(between)
-    };
-    let more = match paths.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    let text = format!("{}{more} {were} {what}: {then}", names(NAMED, ", "));
-    Notice::warning("autorun-changed", text).with("path", names(LISTED, "\n"))
+    let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    let text = format!("{} {were} {what}: {then}", first_named(names.iter(), NAMED, ", "));
+    Notice::warning("autorun-changed", text).with("path", names[..names.len().min(LISTED)].join("\n"))
 }
 
 fn hash(said: &impl Hash) -> u64 {

@@ -6,13 +6,15 @@
 
 use std::{
     collections::BTreeSet,
-    fmt::Write as _,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
 
 use parking_lot::Mutex;
-use ralph_core::event::{IterationCommit, Notice, PlanSnapshot, RunId};
+use ralph_core::{
+    event::{IterationCommit, Notice, PlanSnapshot, RunId},
+    notices::first_named,
+};
 use ralph_git::{CommitResult, Repository};
 use ralph_system::{files, paths::replace_file};
 use ralph_text::with_causes;
@@ -128,10 +130,7 @@ impl IterationCommits {
         if mixed.is_empty() {
             return;
         }
-        let mut names = mixed[..mixed.len().min(MOST_NAMED)].join(", ");
-        if mixed.len() > MOST_NAMED {
-            _ = write!(names, " and {} more", mixed.len() - MOST_NAMED);
-        }
+        let names = first_named(mixed.iter(), MOST_NAMED, ", ");
         let had = "had changes of your own before the run and the agent has changed more";
         let text = format!("Left uncommitted, as it {had}: {names}.");
         notices.push(Notice::warning("left-uncommitted", text));

@@ -9,6 +9,7 @@ use ralph_core::{
         Settings, SteeringKind, TestsChange,
     },
     machine::{FoundTests, Preparation, Refusal, Settlement, Statement, Verification},
+    notices::first_named,
 };
 use ralph_gate::{
     added_suppressions,
@@ -753,16 +754,8 @@ fn marked(plan: &PlanSnapshot) -> Option<Notice> {
 /// Returns a notice of tasks removed while no agent worked. The user has removed them, but they never count as done.
 fn taken_out(before: &PlanSnapshot, now: &PlanSnapshot) -> Option<Notice> {
     let tasks = ralph_plan::diff(before, now).vanished;
-    let named = tasks.iter().take(LIST_CAP);
-    let named: Vec<String> = named.map(|task| format!("\"{task}\"")).collect();
-    let more = match tasks.len() - named.len() {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    let text = format!(
-        "removed from the plan since it was last read, presumably by you: {}{more}",
-        named.join(", ")
-    );
+    let named = first_named(tasks.iter().map(|task| format!("\"{task}\"")), LIST_CAP, ", ");
+    let text = format!("removed from the plan since it was last read, presumably by you: {named}");
     (!tasks.is_empty()).then(|| Notice::warning("tasks-removed", text))
 }
 

@@ -7,6 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use ralph_core::notices::first_named;
 use ralph_gate::guard::FileContent;
 use ralph_system::tree_copy::{self, replace_tree};
 use ralph_text::with_causes;
@@ -166,14 +167,5 @@ pub(super) fn move_to(from: &Path, to: &Path) -> Result<(), String> {
 
 /// Names the first of some paths.
 pub(super) fn named(paths: &[PathBuf]) -> String {
-    let first: Vec<String> = paths
-        .iter()
-        .take(NAMED)
-        .map(|path| format!("`{}`", path.display()))
-        .collect();
-    let more = match paths.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    first.join(", ") + &more
+    first_named(paths.iter().map(|path| format!("`{}`", path.display())), NAMED, ", ")
 }

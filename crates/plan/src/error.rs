@@ -1,4 +1,4 @@
-use ralph_core::event::UnreadLine;
+use ralph_core::{event::UnreadLine, notices::first_named};
 use ralph_text::Position;
 use thiserror::Error;
 
@@ -105,19 +105,17 @@ impl PlanError {
 /// Names the first lines that look like tasks.
 fn like_tasks(unread: &[UnreadLine]) -> String {
     const NAMED: usize = 5;
-    let named: Vec<String> = unread
-        .iter()
-        .take(NAMED)
-        .map(|unread| format!("{} (`{}`)", unread.line, unread.text))
-        .collect();
-    let more = match unread.len().saturating_sub(NAMED) {
+    let named = first_named(
+        unread
+            .iter()
+            .map(|unread| format!("{} (`{}`)", unread.line, unread.text)),
+        NAMED,
+        ", ",
+    );
+    match unread.len() {
         0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    match &named[..] {
-        [] => String::new(),
-        [one] => format!("; line {one} looks like one"),
-        named => format!("; these lines look like one: {}{more}", named.join(", ")),
+        1 => format!("; line {named} looks like one"),
+        _ => format!("; these lines look like one: {named}"),
     }
 }
 

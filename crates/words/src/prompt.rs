@@ -3,6 +3,7 @@
 use ralph_core::{
     event::{BreakerCause, Findings, Goal, Missing},
     machine::Feedback,
+    notices::first_named,
 };
 
 use super::{
@@ -118,14 +119,9 @@ pub fn found(notice: &str) -> String {
 /// Names the first tests that failed before the run and may still fail.
 pub fn known_failures(goal: &str, tests: &[String]) -> String {
     const NAMED: usize = 20;
-    let named: Vec<&str> = tests.iter().take(NAMED).map(String::as_str).collect();
-    let more = match tests.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
     format!(
-        "These tests of goal `{goal}` failed before the first session and may fail as before: {}{more}. All others have to pass.",
-        named.join(", ")
+        "These tests of goal `{goal}` failed before the first session and may fail as before: {}. All others have to pass.",
+        first_named(tests.iter(), NAMED, ", ")
     )
 }
 
