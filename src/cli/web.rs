@@ -1,7 +1,7 @@
 //! `ralph web`: serves all runs of the user on one page and through one API; `ralph token` lets clients in.
 
 mod args;
-mod sessions;
+mod code;
 mod token;
 
 use std::{
@@ -52,9 +52,7 @@ pub(super) fn dispatch(args: &Args, command: &WebCommand, supervisor: &Superviso
             behind_proxy,
             qr,
         } => run(args, *listen, behind_proxy, *qr, supervisor),
-        WebCommand::Token { code: true, .. } => sessions::code(args),
-        WebCommand::Token { sessions: true, .. } => sessions::list(args),
-        WebCommand::Token { end: Some(number), .. } => sessions::end(args, *number),
+        WebCommand::Token { code: true, .. } => code::run(args),
         WebCommand::Token {
             read_only, web, revoke, ..
         } => token::run(args, *read_only, *web, *revoke),

@@ -54,6 +54,8 @@ pub(crate) const REMOVED_COMMANDS: &[(&str, &str)] = replaced! {
     "plan show": "`ralph plan` shows it";
     "plan take-back": "`ralph plan set-aside --undo TASK` takes it back";
     "sandbox show": "`ralph sandbox` lists what may be used";
+    "token --web --end": "the page of `ralph web` logs a browser out";
+    "token --web --sessions": "the page of `ralph web` lists the browsers that are logged in";
     "withdraw": "`ralph steer --withdraw N` withdraws a message";
 };
 

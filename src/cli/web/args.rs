@@ -21,14 +21,8 @@ pub(in crate::cli) enum WebCommand {
         #[arg(long)]
         revoke: bool,
         /// With --web: print an address instead that logs one browser in, within two minutes
-        #[arg(long, requires = "web", conflicts_with_all = ["read_only", "revoke", "sessions", "end"])]
+        #[arg(long, requires = "web", conflicts_with_all = ["read_only", "revoke"])]
         code: bool,
-        /// With --web: list the browsers that are logged in
-        #[arg(long, requires = "web", conflicts_with_all = ["read_only", "revoke", "end"])]
-        sessions: bool,
-        /// With --web: log a browser out, by its number
-        #[arg(long, value_name = "N", requires = "web", conflicts_with_all = ["read_only", "revoke"])]
-        end: Option<u32>,
     },
     /// Serve the runs of all your projects on one page, for a browser on this machine or, through a tunnel, on your
     /// phone

@@ -1,8 +1,7 @@
-//! `ralph token --web --code`, `--sessions` and `--end`: the browsers that use the running `ralph web`.
+//! `ralph token --web --code`: an address that logs one browser in to the running `ralph web`.
 
 use std::{fs, path::PathBuf};
 
-use ralph_review::date_time;
 use ralph_state::{
     control::{ControlClient, ControlError, UserOnlyAction},
     store::tokens::TokenFile,
@@ -16,7 +15,7 @@ use reqwest::{
     Method,
     header::{AUTHORIZATION, HOST},
 };
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::Deserialize;
 
 use crate::error::{Failure, FailureKind};
 
@@ -30,52 +29,16 @@ struct NewCode {
     pages: Vec<String>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Session {
-    number: u32,
-    read_only: bool,
-    browser: String,
-    began_ms: u64,
-    last_ms: u64,
-}
-
 /// Prints an address that logs one browser in.
-pub(super) fn code(args: &Args) -> Result<u8, Failure> {
-    let NewCode { pages } = parsed(&asked(args, &Method::POST, "/codes")?)?;
+pub(super) fn run(args: &Args) -> Result<u8, Failure> {
+    let NewCode { pages } = new_code(args)?;
     print(&pages.into_iter().map(|page| page + "\n").collect::<String>());
     complain("it works once, within two minutes, and gives full control of your runs");
     Ok(0)
 }
 
-/// Lists the sessions, the one that was used last first.
-pub(super) fn list(args: &Args) -> Result<u8, Failure> {
-    let sessions: Vec<Session> = parsed(&asked(args, &Method::GET, "/sessions")?)?;
-    if sessions.is_empty() {
-        complain("no browser is logged in");
-    }
-    for session in sessions {
-        let rights = if session.read_only { ", read-only" } else { "" };
-        print(&format!(
-            "{:>3}  since {}, last used {}{rights}: {}\n",
-            session.number,
-            date_time(session.began_ms),
-            date_time(session.last_ms),
-            session.browser
-        ));
-    }
-    Ok(0)
-}
-
-/// Ends a session.
-pub(super) fn end(args: &Args, number: u32) -> Result<u8, Failure> {
-    asked(args, &Method::POST, &format!("/sessions/{number}/end"))?;
-    print(&format!("session {number} is over\n"));
-    Ok(0)
-}
-
-/// The answer of the running `ralph web`, which knows the sessions alone.
-fn asked(args: &Args, method: &Method, route: &str) -> Result<Vec<u8>, Failure> {
+/// Asks the running `ralph web`, which alone knows its codes.
+fn new_code(args: &Args) -> Result<NewCode, Failure> {
     let place = place(args)?;
     refuse_agent(&place.paths, UserOnlyAction::Token)?;
     let states = place.paths.states();
@@ -86,7 +49,7 @@ fn asked(args: &Args, method: &Method, route: &str) -> Result<Vec<u8>, Failure> 
     for socket in web_sockets(&states) {
         let client = ControlClient::for_socket(&socket)?;
         let request = client
-            .request(method.clone(), route)
+            .request(Method::POST, "/codes")
             .header(HOST, OWN_HOST)
             .header(AUTHORIZATION, format!("Bearer {}", token.secret()));
         let response = match runtime.block_on(client.send(request)) {
@@ -99,7 +62,8 @@ fn asked(args: &Args, method: &Method, route: &str) -> Result<Vec<u8>, Failure> 
         let body = runtime.block_on(response.bytes());
         let body = body.map_err(|error| failed(with_causes(&error)))?;
         if is_good {
-            return Ok(body.to_vec());
+            return serde_json::from_slice(&body)
+                .map_err(|error| failed(format!("unexpected answer of `ralph web`: {error}")));
         }
         let problem: serde_json::Value = serde_json::from_slice(&body).unwrap_or_default();
         let why = problem["detail"].as_str().unwrap_or("`ralph web` refused");
@@ -115,13 +79,4 @@ fn web_sockets(states: &States) -> Vec<PathBuf> {
     let mut sockets: Vec<_> = sockets.map(|entry| entry.path()).collect();
     sockets.sort();
     sockets
-}
-
-fn parsed<T: DeserializeOwned>(body: &[u8]) -> Result<T, Failure> {
-    serde_json::from_slice(body).map_err(|error| {
-        Failure::new(
-            FailureKind::Failed,
-            format!("unexpected answer of `ralph web`: {error}"),
-        )
-    })
 }
