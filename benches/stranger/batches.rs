@@ -96,6 +96,7 @@ fn killed(world: &World, args: &[String], held: &[&str], moment: impl Fn(), mean
     let batch = world.sandbox.ralph(args).start();
     moment();
     held.iter().for_each(|task| world.began(task));
+    world.is_read("many status --json", "/usage");
     batch.kill();
     batch.wait_for_exit(LONG);
     world.all_end();

@@ -59,6 +59,7 @@ fn disturbed(world: &World) -> Finished {
     world.user_commits(OF_USER[0], "");
     goes_on("T02");
     world.began("T03");
+    world.is_read("status --json", "/totals/usage");
     first.kill();
     first.wait_for_exit(LONG);
     goes_on("T03");

@@ -145,6 +145,15 @@ impl World {
         });
     }
 
+    /// Waits until ralph has read what agents have reported of their use: a ralph that is killed before loses it.
+    pub fn is_read(&self, status: &str, usage: &str) {
+        poll(Duration::from_secs(10), || {
+            let (status, [input, output, _]) = (self.json(status), self.used(0, 0.0).1);
+            let read = |count: &str| status.pointer(usage)?[count].as_f64();
+            (read("inputTokens")? >= input && read("outputTokens")? >= output).then_some(())
+        });
+    }
+
     /// Sends a signal to all that runs.
     pub fn signal(&self, signal: Signal) {
         for process in self.sandbox.processes() {
