@@ -296,11 +296,11 @@ fn notices(originals: &Originals) -> Vec<Notice> {
 pub(super) fn recover(record: &Path, project: &Path) -> Option<Notice> {
     match OpenTrial::recover(record, project) {
         Ok(None) => None,
-        Ok(Some(ended)) => Some(Notice::warning(
+        Ok(Some(restored)) => Some(Notice::warning(
             "trial-recovered",
             format!(
                 "ralph was ended while it had other files in place to try the tests. The agent's files are back in place: {}.",
-                ended.put_back.join(", ")
+                restored.join(", ")
             ),
         )),
         Err(error) => Some(Notice::warning(

@@ -34,7 +34,7 @@ use thiserror::Error;
 pub use self::{
     originals::Originals,
     project_dir::FileContent,
-    trial::{EndedTrial, OpenTrial},
+    trial::OpenTrial,
     walk::UnguardedPath,
     yardstick::{
         INSTRUCTIONS, YardstickFile, YardstickKind, is_for_tools, is_prose, package_lists, yardstick, yardstick_diff,

@@ -34,13 +34,11 @@ struct TrialList {
     replaced: Vec<ReplacedFile>,
 }
 
-/// A replaced path with its original and its trial contents.
+/// A replaced path with its original content.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct ReplacedFile {
     pub(super) path: String,
     was: SavedContent,
-    /// The contents that the trial put there, one after the other.
-    puts: Vec<SavedContent>,
     /// Directories above it that did not exist, outermost first.
     pub(super) made: Vec<String>,
 }
@@ -91,29 +89,13 @@ impl TrialRecord {
     }
 
     /// Adds a path. It takes effect when the record is saved.
-    pub(super) fn add(
-        &mut self,
-        path: &str,
-        was: &FileContent,
-        put: &FileContent,
-        made: Vec<String>,
-    ) -> Result<(), GuardError> {
+    pub(super) fn add(&mut self, path: &str, was: &FileContent, made: Vec<String>) -> Result<(), GuardError> {
         let replaced = ReplacedFile {
             path: path.to_owned(),
             was: self.keep(was)?,
-            puts: vec![self.keep(put)?],
             made,
         };
         self.list.replaced.push(replaced);
-        Ok(())
-    }
-
-    /// Adds a further content of a path. It takes effect when the record is saved.
-    pub(super) fn put_again(&mut self, at: usize, put: &FileContent) -> Result<(), GuardError> {
-        let kept = self.keep(put)?;
-        if let Some(replaced) = self.list.replaced.get_mut(at) {
-            replaced.puts.push(kept);
-        }
         Ok(())
     }
 
@@ -124,16 +106,6 @@ impl TrialRecord {
 
     pub(super) fn was(&self, replaced: &ReplacedFile) -> Result<FileContent, GuardError> {
         self.content(&replaced.was)
-    }
-
-    /// Whether the trial put this content there.
-    pub(super) fn is_put(&self, replaced: &ReplacedFile, content: &FileContent) -> Result<bool, GuardError> {
-        for put in &replaced.puts {
-            if self.content(put)?.is_like(content) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 
     /// Removes the record once everything is restored.

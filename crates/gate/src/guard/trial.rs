@@ -31,17 +31,6 @@ pub struct OpenTrial {
     refused: Vec<String>,
 }
 
-/// The result of ending a trial.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct EndedTrial {
-    /// Restored files of the agent's, including removed ones.
-    pub put_back: Vec<String>,
-    /// Those of them that something else changed during the trial.
-    pub overwritten: Vec<String>,
-    /// Directories that the trial created and that are not empty now.
-    pub left: Vec<String>,
-}
-
 impl OpenTrial {
     /// Replaces changed guarded files with the originals. `record` is a directory of the trial's own outside the
     /// project; an earlier trial recorded there is recovered first.
@@ -78,7 +67,7 @@ impl OpenTrial {
         };
         let mut puts = Vec::new();
         for (path, put) in files {
-            if trial.add(&path, &put)? {
+            if trial.add(&path)? {
                 puts.push(put);
             } else {
                 trial.refused.push(path);
@@ -137,11 +126,11 @@ impl OpenTrial {
     pub fn replace(&mut self, path: &str, put: &FileContent) -> Result<(), GuardError> {
         let known = self.record.replaced().iter().position(|replaced| replaced.path == path);
         let at = match known {
-            Some(at) => {
-                self.record.put_again(at, put)?;
-                at
+            Some(at) => at,
+            None if self.add(path)? => {
+                self.record.save()?;
+                self.record.replaced().len() - 1
             }
-            None if self.add(path, put)? => self.record.replaced().len() - 1,
             None => {
                 return Err(GuardError::Blocked {
                     paths: vec![path.to_owned()],
@@ -149,20 +138,21 @@ impl OpenTrial {
                 });
             }
         };
-        self.record.save()?;
         self.put_in_place(at, put)
     }
 
-    /// Restores the agent's files and removes the record.
+    /// Restores the agent's files and removes the record. Returns the restored files, including removed ones. A directory that
+    /// the trial created stays if something of a goal is in it.
     ///
     /// # Errors
     /// [`GuardError::Blocked`] names files that cannot be restored. All others are restored, and the record stays.
-    pub fn end(self) -> Result<EndedTrial, GuardError> {
-        let mut ended = EndedTrial::default();
-        let mut blocked = Vec::new();
+    pub fn end(self) -> Result<Vec<String>, GuardError> {
+        let (mut restored, mut blocked) = (Vec::new(), Vec::new());
         for (at, replaced) in self.record.replaced().iter().enumerate().rev() {
-            if !self.put_back(at, replaced, &mut ended)? {
-                blocked.push(replaced.path.clone());
+            match self.put_back(at, replaced)? {
+                Some(true) => restored.push(replaced.path.clone()),
+                Some(false) => {}
+                None => blocked.push(replaced.path.clone()),
             }
         }
         // Innermost first, once all files of the trial are removed from them.
@@ -173,12 +163,8 @@ impl OpenTrial {
             .flat_map(|replaced| &replaced.made)
             .collect();
         for directory in made.into_iter().rev() {
-            if !self
-                .remove_made(directory)
-                .map_err(GuardError::file(&self.project.join(directory)))?
-            {
-                ended.left.push(directory.clone());
-            }
+            self.remove_made(directory)
+                .map_err(GuardError::file(&self.project.join(directory)))?;
         }
         if !blocked.is_empty() {
             return Err(GuardError::Blocked {
@@ -186,17 +172,16 @@ impl OpenTrial {
                 record: self.record.directory().to_owned(),
             });
         }
-        ended.put_back.sort();
-        ended.overwritten.sort();
+        restored.sort();
         self.record.remove()?;
-        Ok(ended)
+        Ok(restored)
     }
 
     /// Ends a trial that was interrupted at any point; `None` if no trial is recorded.
     ///
     /// # Errors
     /// As [`OpenTrial::end`].
-    pub fn recover(record: &Path, project: &Path) -> Result<Option<EndedTrial>, GuardError> {
+    pub fn recover(record: &Path, project: &Path) -> Result<Option<Vec<String>>, GuardError> {
         let Some(open) = TrialRecord::open(record)? else {
             // A record that was never saved.
             record::remove(record)?;
@@ -212,7 +197,7 @@ impl OpenTrial {
     }
 
     /// Records a file to be replaced; returns false if it cannot be.
-    fn add(&mut self, path: &str, put: &FileContent) -> Result<bool, GuardError> {
+    fn add(&mut self, path: &str) -> Result<bool, GuardError> {
         let full = self.project.join(path);
         let was = self.project_dir.read(path).map_err(GuardError::file(&full))?;
         let made = self
@@ -222,7 +207,7 @@ impl OpenTrial {
         let (Some(was), Some(made)) = (was, made) else {
             return Ok(false);
         };
-        self.record.add(path, &was, put, made)?;
+        self.record.add(path, &was, made)?;
         Ok(true)
     }
 
@@ -236,8 +221,8 @@ impl OpenTrial {
         placed.map_err(GuardError::file(&self.project.join(&replaced.path)))
     }
 
-    /// Restores one file; returns false if something is in the way.
-    fn put_back(&self, at: usize, replaced: &ReplacedFile, ended: &mut EndedTrial) -> Result<bool, GuardError> {
+    /// Restores one file. Returns whether it was another one; `None` if something is in the way.
+    fn put_back(&self, at: usize, replaced: &ReplacedFile) -> Result<Option<bool>, GuardError> {
         let path = &replaced.path;
         let full = self.project.join(path);
         let beside = self.record.beside(at);
@@ -245,27 +230,20 @@ impl OpenTrial {
         let was = self.record.was(replaced)?;
         let found = self.project_dir.inspect(path).map_err(GuardError::file(&full))?;
         let current = match found {
-            PathState::Other => return Ok(false),
+            PathState::Other => return Ok(None),
             // Too large to be a file of the trial.
             PathState::File(metadata) if metadata.len > FILE_CAP_BYTES => None,
             PathState::File(_) | PathState::Link(_) | PathState::Nothing => {
                 self.project_dir.read(path).map_err(GuardError::file(&full))?
             }
         };
-        if current.as_ref() != Some(&was) {
-            let is_put = match &current {
-                Some(current) => current.is_like(&was) || self.record.is_put(replaced, current)?,
-                None => false,
-            };
-            self.project_dir
-                .put(path, &was, &beside, Durable::Yes)
-                .map_err(GuardError::file(&full))?;
-            if !is_put {
-                ended.overwritten.push(path.clone());
-            }
-            ended.put_back.push(path.clone());
+        if current.as_ref() == Some(&was) {
+            return Ok(Some(false));
         }
-        Ok(true)
+        self.project_dir
+            .put(path, &was, &beside, Durable::Yes)
+            .map_err(GuardError::file(&full))?;
+        Ok(Some(true))
     }
 
     /// Removes the temporary file that an interrupted trial left beside a file.
@@ -280,11 +258,10 @@ impl OpenTrial {
         }
     }
 
-    /// Removes a directory that the trial created, including Python's cache in it; returns false if it has other
-    /// files.
-    fn remove_made(&self, directory: &str) -> io::Result<bool> {
+    /// Removes a directory that the trial created, including Python's cache in it, unless it has other files.
+    fn remove_made(&self, directory: &str) -> io::Result<()> {
         if self.project_dir.remove_directory(directory)? {
-            return Ok(true);
+            return Ok(());
         }
         let cache = format!("{directory}/__pycache__");
         for name in self.project_dir.names(&cache, NAMES_CAP).unwrap_or_default() {
@@ -293,7 +270,8 @@ impl OpenTrial {
                 self.project_dir.remove(&path)?;
             }
         }
-        Ok(self.project_dir.remove_directory(&cache)? && self.project_dir.remove_directory(directory)?)
+        self.project_dir.remove_directory(&cache)?;
+        self.project_dir.remove_directory(directory).map(drop)
     }
 }
 

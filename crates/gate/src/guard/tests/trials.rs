@@ -53,10 +53,9 @@ fn the_originals_are_in_place_until_the_end() {
     assert_in_trial(&sandbox);
     assert!(sandbox.changes(&originals).is_empty());
     assert!(trial.refused().is_empty());
-    let ended = trial.end().unwrap();
+    let restored = trial.end().unwrap();
     assert_eq!(sandbox.tree(), before);
-    assert_eq!(ended.put_back.len(), 9);
-    assert!(ended.overwritten.is_empty() && ended.left.is_empty(), "{ended:?}");
+    assert_eq!(restored.len(), 9);
     assert!(!sandbox.record.exists());
     assert_eq!(OpenTrial::recover(&sandbox.record, &sandbox.project).unwrap(), None);
 }
@@ -82,14 +81,9 @@ fn steps_of(sandbox: &GuardSandbox, trial: impl Fn() -> Result<(), super::super:
     let before = sandbox.tree();
     let mut stopped = 0;
     while stops::after(stopped, &trial).is_err() {
-        let ended = OpenTrial::recover(&sandbox.record, &sandbox.project).unwrap();
+        OpenTrial::recover(&sandbox.record, &sandbox.project).unwrap();
         assert_eq!(sandbox.tree(), before, "stopped after {stopped} steps");
         assert!(!sandbox.record.exists());
-        let ended = ended.unwrap_or_default();
-        assert!(
-            ended.overwritten.is_empty() && ended.left.is_empty(),
-            "stopped after {stopped} steps: {ended:?}"
-        );
         stopped += 1;
     }
     assert_eq!(sandbox.tree(), before);
@@ -160,7 +154,7 @@ fn a_kill_of_the_recovery_loses_nothing_either() {
     let before = sandbox.tree();
     let mut stopped = 0;
     loop {
-        assert!(stops::after(70, || whole_trial(&sandbox, &originals)).is_err());
+        assert!(stops::after(45, || whole_trial(&sandbox, &originals)).is_err());
         let again = stops::after(stopped, || OpenTrial::recover(&sandbox.record, &sandbox.project));
         if again.is_ok() {
             break;
@@ -185,7 +179,7 @@ fn a_new_trial_recovers_the_one_before() {
 }
 
 #[test]
-fn what_is_written_meanwhile_gives_way_to_the_agents_and_is_told() {
+fn what_is_written_meanwhile_gives_way_to_the_agents() {
     let (sandbox, originals) = changed_by_an_agent();
     let before = sandbox.tree();
     let trial = sandbox.begin(&originals);
@@ -194,10 +188,8 @@ fn what_is_written_meanwhile_gives_way_to_the_agents_and_is_told() {
     fs::remove_dir_all(sandbox.path("tests/gone/deep")).unwrap();
     sandbox.write("tests/gone/__pycache__/x.pyc", "");
     sandbox.write("pytest.ini", "of a goal");
-    let ended = trial.end().unwrap();
+    trial.end().unwrap();
     assert_eq!(sandbox.tree(), before);
-    assert_eq!(ended.overwritten, ["pytest.ini", "test_changed.py", "test_run.py"]);
-    assert!(ended.left.is_empty());
 }
 
 #[test]
@@ -205,8 +197,7 @@ fn a_directory_of_the_trial_with_something_of_a_goal_is_left() {
     let (sandbox, originals) = changed_by_an_agent();
     let trial = sandbox.begin(&originals);
     sandbox.write("tests/gone/report.txt", "of a goal");
-    let ended = trial.end().unwrap();
-    assert_eq!(ended.left, ["tests/gone"]);
+    trial.end().unwrap();
     assert_eq!(sandbox.read("tests/gone/report.txt"), "of a goal");
     assert!(!sandbox.path("tests/gone/deep").exists());
 }
@@ -222,8 +213,8 @@ fn what_is_blocked_stays_in_the_record() {
     assert!(error.contains("test_changed.py") && error.contains("record"), "{error}");
     assert!(!sandbox.path("tests/gone").exists());
     fs::remove_dir_all(sandbox.path("test_changed.py")).unwrap();
-    let ended = OpenTrial::recover(&sandbox.record, &sandbox.project).unwrap().unwrap();
-    assert_eq!(ended.overwritten, ["test_changed.py"]);
+    let restored = OpenTrial::recover(&sandbox.record, &sandbox.project).unwrap().unwrap();
+    assert!(restored.contains(&"test_changed.py".to_owned()), "{restored:?}");
     assert_eq!(sandbox.tree(), before);
 }
 
