@@ -407,6 +407,39 @@ process.on('exit', () => require('child_process').execSync('git show HEAD~1:add.
 }
 
 #[test]
+fn goals_run_at_once_as_the_work_left_them_and_with_the_original_tests_if_they_can() {
+    needs!("node");
+    if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
+        return;
+    }
+    // Each waits until the other one runs.
+    let together = "const fs = require('node:fs');
+const is_changed = fs.readFileSync(__filename, 'utf8').includes('sur' + 'plus');
+const place = (is_changed) => process.env.HOME + (is_changed ? '/changed' : '/original');
+if (require('./add').add(1, 2) === 3) {
+    fs.writeFileSync(place(is_changed), '');
+    const end = Date.now() + 20000;
+    while (Date.now() < end && !fs.existsSync(place(!is_changed)));
+    if (!fs.existsSync(place(!is_changed))) process.exit(1);
+}
+";
+    let apart = "const fs = require('node:fs');
+fs.mkdirSync(process.env.HOME + '/lock');
+process.on('exit', () => fs.rmdirSync(process.env.HOME + '/lock'));
+";
+    for begins in [together, apart] {
+        let sandbox = project(&format!(
+            "{DONE}; echo \"test('surplus', () => assert.ok(true))\" >> add.test.js"
+        ));
+        sandbox.write("add.test.js", &(begins.to_owned() + TESTS));
+        sandbox.git(["commit", "--quiet", "--all", "--message", "Tests"]);
+        let finished = run(&sandbox, "node --test");
+        assert_eq!(proof(&finished), Some(Proof::Tests), "{begins}: {finished:?}");
+        assert_eq!(notices(&finished), [""; 0], "{finished:?}");
+    }
+}
+
+#[test]
 fn a_room_can_be_required_or_turned_off() {
     needs!("node");
     for (room, inner, verified, places) in [

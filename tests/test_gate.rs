@@ -303,20 +303,25 @@ fn a_test_that_passes_with_the_work_has_lost_its_pardon() {
 }
 
 #[test]
-fn a_claim_with_documents_alone_alters_nothing_and_suppressions_are_counted() {
+fn a_claim_with_documents_and_ci_alone_runs_the_goals_once_and_suppressions_are_counted() {
     needs!("node");
     let code = "echo '// eslint-disable-line' >> add.js";
     for (work, alters, told) in [
         ("echo more > README.md", false, None),
+        ("mkdir .github; echo a > .github/ci.yml", false, None),
         (code, true, Some("1 new suppression")),
     ] {
         let sandbox = done_project(work, "refuse");
+        sandbox.write("add.test.js", &(counted("add") + TESTS));
+        sandbox.git(["commit", "--quiet", "--all", "--message", "Tests that are counted"]);
         // Without the new file of `work`.
         let script = format!("{work}; sed -i 's/\\[ \\]/[x]/' PLAN.md; over ok");
         sandbox.install(&Script::jsonl(&script));
         let finished = run(&sandbox, &[]);
         assert_eq!(proof(&finished), Some(Proof::Tests), "{work}: {finished:?}");
         assert_eq!(!mutants(&finished).is_empty(), alters, "{work}: {finished:?}");
+        // Before the first iteration, and for the claim.
+        assert_eq!(runs(&sandbox, "add") == 2, !alters, "{work}: {finished:?}");
         let is_told = finished.stdout.contains("1 × `eslint-disable`");
         assert_eq!(
             is_told,
@@ -737,6 +742,8 @@ fn a_goal_that_fails_and_passes_on_the_same_files_is_flaky_and_has_to_pass_twice
     // The goal counts its runs in the home directory and fails in the runs named here.
     for (failing, passes, flaky) in [("2", true, true), ("2 4", false, true), ("2 3", false, false)] {
         let sandbox = project(DONE, "ok");
+        // In the room, the goal would run beside the same one on other files, where a failure says nothing.
+        sandbox.write(".ralph/config.json", r#"{ "room": "off" }"#);
         let broken = sandbox.home().join("broken");
         std::fs::create_dir_all(&broken).expect("a directory");
         let test = "require('node:test').test('sum', () => { throw new Error('no') });\n";
@@ -807,18 +814,31 @@ fn what_a_trial_had_in_place_is_put_back_after_a_kill() {
 #[test]
 fn only_the_tests_of_altered_files_run_where_the_runner_can_be_told() {
     needs!("node");
-    let sandbox = project(DONE, "ok");
-    let ran = |file: &str| format!("require('node:fs').appendFileSync(process.env.HOME + '/{file}', '1\\n');\n");
-    sandbox.write("add.test.js", &(ran("add") + TESTS));
-    sandbox.write("other.test.js", &(ran("other") + &SOFT.replace("{}", "{ void 0 }")));
-    sandbox.git(["add", "--all"]);
-    sandbox.git(["commit", "--quiet", "--message", "Tests that are counted"]);
-    let finished = run(&sandbox, &[]);
-    assert_eq!(proof(&finished), Some(Proof::Tests), "{finished:?}");
-    let runs = |file: &str| sandbox.read_home(file).unwrap_or_default().lines().count();
-    // Before the work, for the claim, and without what is no source; then with a comment, with other expectations, and with
-    // other work. The run before the work tells what the tests do without it.
-    assert_eq!((runs("other"), runs("add")), (3, 6), "{finished:?}");
+    // Goals that take no longer than their start are run whole.
+    let slow = "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3000);\n";
+    for (others, expected) in [(slow, (3, 6)), ("", (6, 6))] {
+        let sandbox = project(DONE, "ok");
+        let other = counted("other") + others + &SOFT.replace("{}", "{ void 0 }");
+        sandbox.write("add.test.js", &(counted("add") + TESTS));
+        sandbox.write("other.test.js", &other);
+        sandbox.git(["add", "--all"]);
+        sandbox.git(["commit", "--quiet", "--message", "Tests that are counted"]);
+        let finished = run(&sandbox, &[]);
+        assert_eq!(proof(&finished), Some(Proof::Tests), "{finished:?}");
+        // Before the work, for the claim, and without what is no source; then with a comment, with other expectations, and with
+        // other work. The run before the work tells what the tests do without it.
+        let runs = (runs(&sandbox, "other"), runs(&sandbox, "add"));
+        assert_eq!(runs, expected, "{finished:?}");
+    }
+}
+
+/// Code that notes a run of its file in the home directory.
+fn counted(file: &str) -> String {
+    format!("require('node:fs').appendFileSync(process.env.HOME + '/{file}', '1\\n');\n")
+}
+
+fn runs(sandbox: &Sandbox, file: &str) -> usize {
+    sandbox.read_home(file).unwrap_or_default().lines().count()
 }
 
 #[test]
@@ -850,7 +870,10 @@ fn work_that_was_taken_out_is_put_back_after_a_kill() {
     sandbox.write("old.js", "old");
     sandbox.git(["init", "--quiet", "inner"]);
     // Goals that ran before the work tell what the tests do without it.
-    sandbox.write(".ralph/config.json", r#"{ "gate": { "baseline": "off" } }"#);
+    sandbox.write(
+        ".ralph/config.json",
+        r#"{ "gate": { "baseline": "off", "bite": "require" } }"#,
+    );
     // The first run without the finished work leaves a file and waits.
     let goal = "tests=if grep -q undefined add.js; then if [ -e $HOME/claimed ] && [ ! -e $HOME/tried ]; then \
                 : > $HOME/tried; exec sleep 600; fi; else : > $HOME/claimed; fi; node --test";

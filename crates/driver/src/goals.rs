@@ -18,7 +18,7 @@ use ralph_system::{
 };
 use ralph_text::{KeptEscapes, PlainLines, PlainText, with_causes};
 use tokio::{
-    sync::{Mutex, OwnedMutexGuard, mpsc},
+    sync::{Mutex, OwnedMutexGuard, Semaphore, mpsc},
     task::{JoinHandle, JoinSet, spawn_blocking},
 };
 use tracing::debug;
@@ -124,6 +124,14 @@ impl ExecutionContext {
             (Some(copy), _) => copy.files.clone(),
             (None, Some(filled)) => filled.room.project(),
             (None, None) => self.project.clone(),
+        }
+    }
+
+    /// Returns the directory in which ralph finds the files that goals write to the project.
+    fn written(&self) -> PathBuf {
+        match (&self.sealed_copy, &self.room) {
+            (None, Some(filled)) => filled.written(self.slot),
+            (Some(_), _) | (None, None) => self.files(),
         }
     }
 
@@ -236,6 +244,44 @@ pub(super) async fn run_all(goals: Vec<Goal>, parallel: bool, context: Arc<Execu
 /// Runs all goals and returns their results and reports of tests, in order.
 pub(super) async fn check_all(goals: Vec<Goal>, parallel: bool, context: Arc<ExecutionContext>) -> Vec<CheckedGoal> {
     let turn: GoalTurn = Arc::new(Arc::clone(&context.turn).lock_owned().await);
+    check_in_turn(goals, parallel, context, turn).await
+}
+
+/// Runs all goals in each of several `places`, at most as many of these at once as the machine has cores. Returns the results in
+/// order.
+pub(super) async fn check_side_by_side(
+    goals: &[Goal],
+    parallel: bool,
+    context: &ExecutionContext,
+    places: Vec<FilledRoom>,
+) -> Vec<Vec<CheckedGoal>> {
+    let turn: GoalTurn = Arc::new(Arc::clone(&context.turn).lock_owned().await);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let (free, mut running) = (Arc::new(Semaphore::new(cores)), JoinSet::new());
+    for (index, place) in places.into_iter().enumerate() {
+        let slot = index * goals.len();
+        let context = Arc::new(
+            ExecutionContext {
+                slot,
+                ..context.clone()
+            }
+            .with_room(place),
+        );
+        let (goals, free, turn) = (goals.to_vec(), Arc::clone(&free), Arc::clone(&turn));
+        running.spawn(async move {
+            let _place = free.acquire_owned().await;
+            (index, check_in_turn(goals, parallel, context, turn).await)
+        });
+    }
+    in_order(running).await
+}
+
+async fn check_in_turn(
+    goals: Vec<Goal>,
+    parallel: bool,
+    context: Arc<ExecutionContext>,
+    turn: GoalTurn,
+) -> Vec<CheckedGoal> {
     let mut results = Vec::new();
     if !parallel {
         for goal in goals {
@@ -246,9 +292,14 @@ pub(super) async fn check_all(goals: Vec<Goal>, parallel: bool, context: Arc<Exe
     let mut running = JoinSet::new();
     for (index, goal) in goals.into_iter().enumerate() {
         let (context, turn) = ((*context).clone(), Arc::clone(&turn));
-        let context = Arc::new(ExecutionContext { slot: index, ..context });
+        let slot = context.slot + index;
+        let context = Arc::new(ExecutionContext { slot, ..context });
         running.spawn(async move { (index, run(goal, context, turn).await) });
     }
+    in_order(running).await
+}
+
+async fn in_order<T: Send + 'static>(running: JoinSet<(usize, T)>) -> Vec<T> {
     let mut indexed = running.join_all().await;
     indexed.sort_by_key(|(index, _)| *index);
     indexed.into_iter().map(|(_, result)| result).collect()
@@ -285,7 +336,7 @@ async fn run_in(goal: Goal, context: Arc<ExecutionContext>, turn: GoalTurn) -> C
     let launch = goal_launch(&goal.command, &context);
     let workspace = goal.workspace.clone();
     // Starting looks at directories, forks and writes files: not on the loop's thread.
-    let report = goal.report.as_ref().map(|report| context.files().join(report));
+    let report = goal.report.as_ref().map(|report| context.written().join(report));
     let stale = report.clone();
     let known_failures = Arc::clone(&context.known_failures);
     let start = move || {
@@ -300,13 +351,13 @@ async fn run_in(goal: Goal, context: Arc<ExecutionContext>, turn: GoalTurn) -> C
             std::fs::create_dir_all(cache).map_err(|error| format!("{}: {error}", cache.display()))?;
         }
         let supervisor = match &context.room {
-            Some(filled) => &context.supervisor.mounting(filled.room.mounts(context.slot)),
+            Some(filled) => &context.supervisor.mounting(filled.mounts(context.slot)),
             None => &context.supervisor,
         };
         let child = supervisor.spawn(Launch { cwd, ..launch }, sink);
         child.map_err(|error| with_causes(&error))
     };
-    debug!(goal = goal.name, "goal started");
+    debug!(goal = goal.name, command = goal.command, "goal started");
     let known = known_failures.get(&goal.name).cloned();
     let spawned = spawn_blocking(inherited(start)).await;
     let child = match spawned.unwrap_or_else(|error| Err(error.to_string())) {

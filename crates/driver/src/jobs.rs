@@ -13,7 +13,7 @@ use ralph_core::{
 };
 use ralph_gate::{
     added_suppressions,
-    guard::{FileContent, GuardError, is_prose},
+    guard::{FileContent, GuardError},
 };
 use ralph_git::{
     CountedChanges, Moment, Repository, Undelivered,
@@ -124,11 +124,9 @@ impl RunFiles for JobContext {
         let files = earlier_files(Some(repository), self.paths.project(), Some(from), Some(to));
         let is_work = |(path, _): &(String, FileContent)| self.is_work(&self.paths.project().join(path));
         let files: Option<Vec<_>> = files.map(|files| files.into_iter().filter(is_work).collect());
-        let has_prose =
-            |files: &Vec<(String, FileContent)>| !files.is_empty() && files.iter().all(|(path, _)| is_prose(path));
         let patch = patch.unwrap_or_default();
         Work {
-            is_prose: files.as_ref().is_some_and(has_prose) && repository.repositories_inside().is_empty(),
+            is_known: files.is_some() && repository.repositories_inside().is_empty(),
             lines: added_lines(&patch),
             suppressions: added_suppressions(&patch),
             before: files.unwrap_or_default(),

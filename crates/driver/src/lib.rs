@@ -48,6 +48,7 @@ mod reruns;
 mod review;
 mod room;
 mod room_caches;
+mod room_layers;
 mod room_packages;
 mod ruling;
 mod run;

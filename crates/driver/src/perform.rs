@@ -287,6 +287,7 @@ impl Driver {
             before: test_gate::baselines(&state.view),
             accepted: test_gate::accepted(&state.view),
             failed_before: FailedBefore::of(&state.view.iterations.at_start.goals),
+            at_start: state.view.iterations.at_start.goals.clone(),
         });
         let before = state.view.plan.clone();
         let held = state.internal.scopes.held();

@@ -15,6 +15,7 @@ use std::{
 
 use parking_lot::{Mutex, MutexGuard};
 use ralph_core::event::{Checkpoint, RunId};
+use ralph_gate::guard::FileContent;
 use ralph_git::{CheckedOut, GitError, Repository};
 use ralph_system::{
     files::read_bytes,
@@ -32,6 +33,7 @@ use ralph_words::size_in_words;
 use super::{
     packages::{PackagesRecord, notes_of_tools, room_setup},
     room_caches::RoomCaches,
+    room_layers::RoomLayer,
     room_packages::{Installed, PackageLists, RoomPackages, clear, move_to, named},
 };
 
@@ -42,6 +44,9 @@ const START: &str = "start";
 const COPIES: &str = "copies";
 const STASH: &str = "packages";
 const WRITTEN: &str = "written";
+const LAYERS: &str = "layers";
+/// Most bytes of built files with which goals run at once in layers: those that build more go on with what the last have built.
+const BUILT_BYTES: u64 = 32 << 20;
 /// Most missing packages that are noted.
 const MISSING: usize = 100;
 const GRACE: Duration = Duration::from_secs(2);
@@ -79,6 +84,8 @@ struct RoomContent {
     fills: u64,
     /// The number of programs that were started in it.
     launches: u64,
+    /// Whether its goals build next to nothing.
+    builds_little: bool,
     /// The installed packages. What goals write to them is gone when they have ended.
     packages: RoomPackages,
     caches: RoomCaches,
@@ -98,6 +105,7 @@ pub(super) struct FilledRoom {
     /// `None` for the files of the start.
     checkpoint: Option<Checkpoint>,
     fill: u64,
+    layer: Option<RoomLayer>,
 }
 
 /// A file or directory that git ignores.
@@ -357,7 +365,7 @@ impl Room {
     /// Returns the mounts by which a program finds the room in the place of the project. What it writes to installed packages
     /// is gone when it has ended: it runs code of agents, which could change the packages for the next goal.
     /// The `slot` is its number among those that run at once.
-    pub(super) fn mounts(&self, slot: usize) -> Vec<Mount> {
+    fn mounts(&self, slot: usize, layer: Option<&RoomLayer>) -> Vec<Mount> {
         let mut content = self.content.lock();
         let packages = content.packages.directories().iter();
         let packages = packages
@@ -371,7 +379,10 @@ impl Room {
             directory: packages,
         });
         let history = self.history(&self.tree, MountWrites::Here);
-        let mounts = history.chain(packages).chain([self.in_place(&self.tree)]);
+        let inside: Vec<Mount> = history.chain(packages).collect();
+        let layer = layer.map(|layer| layer.mounts(slot, &self.root, &self.tree, &inside));
+        let mounts = inside.into_iter().chain([self.in_place(&self.tree)]);
+        let mounts = mounts.chain(layer.unwrap_or_default());
         let mounts = mounts.chain(content.caches.mounts(slot)).collect();
         content.launches += 1;
         mounts
@@ -424,7 +435,12 @@ impl Room {
             None => return Err("there is no checkpoint of the files".to_owned()),
         };
         let room = self;
-        Ok(FilledRoom { room, checkpoint, fill })
+        Ok(FilledRoom {
+            room,
+            checkpoint,
+            fill,
+            layer: None,
+        })
     }
 
     /// Gives the room the files of a checkpoint. What earlier goals have left there goes. Returns the number of this
@@ -440,6 +456,7 @@ impl Room {
             self.trial(),
             self.directory.join(COPIES),
             self.directory.join(WRITTEN),
+            self.directory.join(LAYERS),
             self.caches(),
         ] {
             clear(&left)?; // of earlier goals, and of a ralph that was killed
@@ -554,6 +571,46 @@ impl Room {
 }
 
 impl FilledRoom {
+    /// Returns the mounts of [`Room::mounts`] for one of the programs that run at once.
+    pub(super) fn mounts(&self, slot: usize) -> Vec<Mount> {
+        self.room.mounts(slot, self.layer.as_ref())
+    }
+
+    /// Returns the project's directory with what one of the programs that run at once writes there, as ralph finds it.
+    pub(super) fn written(&self, slot: usize) -> PathBuf {
+        match &self.layer {
+            Some(layer) => self.room.project_in(&layer.written(slot)),
+            None => self.room.project(),
+        }
+    }
+
+    /// Returns the room as goals find it with each of several lists of other `files`, at once; `None` if they build so much that
+    /// it pays for one to go on with what the last has left.
+    ///
+    /// # Errors
+    /// Why it does not have them.
+    pub(super) fn in_layers(&self, files: &[Vec<(String, FileContent)>]) -> Result<Option<Vec<FilledRoom>>, String> {
+        let (room, content) = (&self.room, self.content()?);
+        if !room.hides_caches() || !content.builds_little {
+            return Ok(None);
+        }
+        let layers = room.directory.join(LAYERS);
+        clear(&layers)?;
+        let make = |(number, files): (usize, &Vec<_>)| {
+            let layer = RoomLayer::make(layers.join(number.to_string()), (&room.tree, &room.project()), files)?;
+            Ok(FilledRoom {
+                layer: Some(layer),
+                ..self.clone()
+            })
+        };
+        files
+            .iter()
+            .enumerate()
+            .map(make)
+            .collect::<Result<_, String>>()
+            .map(Some)
+    }
+
     /// Replaces ignored files of the room by those of the project: all of them, or none.
     ///
     /// # Errors
@@ -705,6 +762,9 @@ impl FilledRoom {
     pub(super) fn keep_built(&self) -> Result<(), String> {
         let mut content = self.content()?;
         content.caches.note();
+        let ignored = self.room.ignored(&content)?.into_iter();
+        let built: u64 = ignored.map(|path| bytes_in(&self.room.tree.join(path))).sum();
+        content.builds_little = built <= BUILT_BYTES;
         self.room.note_ignored(&mut content)
     }
 

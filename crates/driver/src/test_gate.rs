@@ -3,6 +3,7 @@
 //! A record is written before any file is replaced, so that the agent's files can be restored after a crash.
 
 mod altered;
+mod beside;
 mod bite;
 mod delivered;
 mod ignored;
@@ -31,8 +32,8 @@ use ralph_core::event::{
 use ralph_core::{machine::LoopState, run::RunView};
 use ralph_gate::{
     guard::{
-        FileContent, FileGuard, GuardError, OpenTrial, Originals, YardstickFile, YardstickKind, package_lists,
-        yardstick_diff,
+        FileContent, FileGuard, GuardError, OpenTrial, Originals, YardstickFile, YardstickKind, is_yardstick_alone,
+        package_lists, yardstick_diff,
     },
     mutants::has_mutants,
     runner::Runners,
@@ -41,8 +42,9 @@ use ralph_git::Undelivered;
 use ralph_system::paths::{ProjectPaths, RunPaths};
 use ralph_text::with_causes;
 
-use altered::{AlteredRuns, narrowed};
-use bite::{Candidate, EXPECTATIONS, Reached, verdicts};
+use altered::{AlteredRuns, duration, narrowed};
+use beside::Start;
+use bite::Candidate;
 use ignored::off_loop;
 use in_place::{InPlace, blocking};
 
@@ -52,7 +54,7 @@ use skips::{counted_alone, run_of, skipped_tests, skips_more};
 use without_work::{ChangedLines, WithWork, WithoutWork};
 pub(super) use without_work::{Work, added_lines};
 pub(super) use work_tests::FailedBefore;
-use work_tests::any_at_once;
+use work_tests::bitten;
 use yardstick::Search;
 
 use super::{
@@ -61,10 +63,9 @@ use super::{
     room::FilledRoom,
 };
 
-/// Mutants and the goals without the work begin within this time at least, or within this many times the duration of the
-/// goals. The last of these durations is kept for the goals without the work.
+/// What may refuse a claim is altered within this time at least, or within this many times the duration of the goals.
 const BITE_TIME: Duration = Duration::from_secs(60);
-const BITE_FACTOR: u32 = 4;
+const BITE_FACTOR: u32 = 3;
 /// One run of the goals with a mutant may take this long at least, or this many times the duration of the goals.
 const MUTANT_TIME: Duration = Duration::from_secs(10);
 const MUTANT_FACTOR: u32 = 3;
@@ -344,6 +345,8 @@ pub(super) struct Closer {
     /// The counts of the original tests, by goal.
     pub(super) before: BTreeMap<String, TestCounts>,
     pub(super) failed_before: FailedBefore,
+    /// The results of the goals before the first iteration.
+    pub(super) at_start: Vec<GoalResult>,
     /// The paths of changes that the user has accepted.
     pub(super) accepted: BTreeSet<String>,
 }
@@ -384,11 +387,26 @@ pub(super) async fn look<Run: RunFiles>(
         packages = Some((lists, objection));
     }
     let began = Instant::now();
-    let mut checked = match closer {
-        Some(_) => check_for_claim(goals.clone(), parallel, Arc::clone(&place)).await,
-        None => check_all(goals.clone(), parallel, Arc::clone(&place)).await,
+    let beside = match (&place.room, &closer, &work) {
+        (Some(filled), Some(closer), Some(work)) if closer.gate.guard.is_some() => {
+            let start = Start {
+                store: closer.gate.files.originals(closer.from),
+                accepted: &closer.accepted,
+                results: &closer.at_start,
+            };
+            beside::passing(&goals, parallel, &place, filled, start, work).await
+        }
+        _ => None,
     };
-    let took = began.elapsed();
+    let (mut checked, beside) = match (beside, &closer) {
+        (Some(both), _) => (both.as_left, Some((both.with_originals, both.measure))),
+        (None, Some(_)) => (check_for_claim(goals.clone(), parallel, Arc::clone(&place)).await, None),
+        (None, None) => (check_all(goals.clone(), parallel, Arc::clone(&place)).await, None),
+    };
+    let took = match beside {
+        Some(_) => duration(&checked, parallel),
+        None => began.elapsed(),
+    };
     if let (Some(filled), Some(packages), false) = (&place.room, packages, all_passed(&checked)) {
         let run = |goals| check_for_claim(goals, parallel, Arc::clone(&place));
         let left = {
@@ -411,6 +429,7 @@ pub(super) async fn look<Run: RunFiles>(
         from,
         before,
         failed_before,
+        at_start,
         accepted,
     }) = closer.filter(|_| passed)
     else {
@@ -420,7 +439,7 @@ pub(super) async fn look<Run: RunFiles>(
         lines,
         before: before_work,
         suppressions,
-        is_prose,
+        is_known,
     } = match work {
         Some(work) => work,
         None => find_work().await.unwrap_or_default().0,
@@ -446,9 +465,16 @@ pub(super) async fn look<Run: RunFiles>(
     // A test that passes with the work has lost its pardon, or the work would measure itself.
     let place = Arc::new(place.forgiving_failures_of(&checked));
     let site = Arc::new(Site::of(&gate, &place));
-    let found = {
-        let (gate, site) = (Arc::clone(&gate), Arc::clone(&site));
-        blocking(move || gate.changes_in(&site.project, from)).await
+    let (mut at_once, mut yardstick) = (None, None);
+    let found = match beside {
+        Some((results, measure)) => {
+            (at_once, yardstick) = (Some(results), Some(measure.yardstick));
+            Ok(Some((measure.originals, measure.changes)))
+        }
+        None => {
+            let (gate, site) = (Arc::clone(&gate), Arc::clone(&site));
+            blocking(move || gate.changes_in(&site.project, from)).await
+        }
     };
     let (originals, changes) = match found {
         Ok(Some(found)) => found,
@@ -469,8 +495,6 @@ pub(super) async fn look<Run: RunFiles>(
         .map(|(goal, checked)| (goal.clone(), WithWork::from_checked(checked)))
         .unzip();
     look.notices.extend(suppressed(&suppressions));
-    // Tests measure no documents, so none has to notice them.
-    let bites = wanted != Bite::Off && !counted.is_empty() && (!is_prose || wanted == Bite::Require);
     let (originals, failed_before) = (Arc::new(originals), Arc::new(failed_before));
     let in_place = match InPlace::begin(&originals, &site.project, &site.record).await {
         Ok(in_place) => in_place,
@@ -493,9 +517,25 @@ pub(super) async fn look<Run: RunFiles>(
             ))
         })
     };
-    let (mut search, mut at_once) = (find().await, None);
+    let mut search = match yardstick {
+        Some(files) => Ok(Search::new(files, &in_place)),
+        None => find().await,
+    };
+    let is_alone = is_known
+        && search
+            .as_ref()
+            .is_ok_and(|search| is_yardstick_alone(&originals, &before_work, &changes, search.files()));
+    let decides_nothing =
+        is_alone && changes.is_empty() && search.as_ref().is_ok_and(|search| search.files().is_empty());
+    // Tests measure no documents, so none has to notice them.
+    let bites = wanted != Bite::Off && !counted.is_empty() && (!decides_nothing || wanted == Bite::Require);
+    let is_of_start = from.is_none() && accepted.is_empty() && place.room.is_some() && !skips_more(&report, &before);
+    if let (Ok(search), true) = (&search, is_alone && is_of_start) {
+        at_once = search.as_at_start(&goals, &at_start);
+    }
     // Most work passes with the tests and all else as they were: then one run answers both.
-    if !changes.is_empty()
+    if at_once.is_none()
+        && !changes.is_empty()
         && let Ok(found) = &mut search
     {
         match found.passing(|| run(goals.clone())).await {
@@ -571,7 +611,7 @@ pub(super) async fn look<Run: RunFiles>(
     }
     let mut tries_without = None;
     if bites && passed {
-        let until = Instant::now() + BITE_TIME.max(took.saturating_mul(BITE_FACTOR));
+        let until = Instant::now() + bite_time(took);
         // A mutant may never end.
         let patience = MUTANT_TIME.max(took.saturating_mul(MUTANT_FACTOR));
         let patience_ms = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
@@ -582,33 +622,36 @@ pub(super) async fn look<Run: RunFiles>(
             held: in_place.clone(),
             goals: counted.clone(),
             narrowed: None,
+            took,
             parallel,
             place: Arc::clone(&place),
         };
         look.mutants = bitten(
             &mut runs,
             &report,
-            &site,
+            &site.project,
             &originals,
             &failed_before,
             lines.clone(),
-            until - took,
+            until,
         )
         .await;
-        tries_without = Some((runs, until)).filter(|_| in_place.is_held() && Instant::now() < until);
+        tries_without = Some(runs).filter(|_| in_place.is_held());
     }
     let mut ended = in_place.end().await;
-    if let (Ok(()), Some((mut runs, until))) = (&ended, tries_without) {
-        let altered = alterations_of_work(Arc::clone(&originals), Arc::clone(&site), lines);
+    if let (Ok(()), Some(mut runs)) = (&ended, tries_without) {
+        let altered = alterations_of_work(Arc::clone(&originals), Arc::clone(&site), lines).await;
         let goals = {
             let (originals, site, runners) = (Arc::clone(&originals), Arc::clone(&site), gate.runners);
             let goals = counted.clone();
             blocking(move || {
                 let mut files = originals.new_tests(&site.project)?;
                 files.extend(changed_tests);
-                let paths = files.iter().map(String::as_str).collect();
+                let paths: BTreeSet<&str> = files.iter().map(String::as_str).collect();
                 Ok(match files.is_empty() {
                     true => Some(Vec::new()),
+                    // Any test may read what is no source.
+                    false if !paths.iter().all(|path| has_mutants(path)) => None,
                     false => narrowed(&goals, runners, &paths, &BTreeSet::new()),
                 })
             })
@@ -618,20 +661,22 @@ pub(super) async fn look<Run: RunFiles>(
             failed_before: failed_before.all_names().map(<[String]>::to_vec),
             goals: counted,
         };
-        let tried = without_work::tried(
-            site.record.clone(),
-            originals,
-            before_work,
-            goals,
-            &with_work,
-            parallel,
-            place,
-        );
-        ended = match tried.await {
+        // What decides nothing may take as long as the goals once more.
+        let until = Instant::now()
+            + match wanted {
+                Bite::Require => bite_time(took),
+                Bite::Off | Bite::Report | Bite::Refuse => took,
+            };
+        let mut without = Ok(None);
+        let is_cheap = goals.is_narrow() && (runs.narrowed.is_some() || !runs.are_long() || goals.runs_nothing());
+        if wanted == Bite::Require || altered.is_empty() || is_cheap {
+            let record = site.record.clone();
+            without = without_work::tried(record, originals, before_work, goals, &with_work, parallel, place).await;
+        }
+        ended = match without {
             Ok(tried) => {
                 look.mutants.extend(tried);
-                let place = (site.project.clone(), site.record.clone());
-                let tried = bite::of_work(&mut runs, altered.await, place, until);
+                let tried = bite::of_work(&mut runs, altered, (site.project.clone(), site.record.clone()), until);
                 tried.await.map(|tried| look.mutants.extend(tried))
             }
             Err(error) => Err(error),
@@ -667,6 +712,11 @@ fn suppressed(added: &BTreeMap<&str, u32>) -> Option<Notice> {
     })
 }
 
+/// The time for what may refuse a claim, after goals that took so long.
+fn bite_time(took: Duration) -> Duration {
+    BITE_TIME.max(took.saturating_mul(BITE_FACTOR))
+}
+
 fn results(checked: &[CheckedGoal]) -> Vec<GoalResult> {
     checked.iter().map(|checked| checked.result.clone()).collect()
 }
@@ -679,39 +729,6 @@ async fn alterations_of_work(originals: Arc<Originals>, site: Arc<Site>, mut lin
         Ok(bite::work(&site.project, lines))
     });
     found.await.unwrap_or_default()
-}
-
-/// Alters the tests of the work, or else some expectations of any tests. `report` has the results as they are. No run begins
-/// after `until`.
-async fn bitten(
-    runs: &mut AlteredRuns,
-    report: &[CheckedGoal],
-    site: &Arc<Site>,
-    originals: &Arc<Originals>,
-    failed_before: &Arc<FailedBefore>,
-    lines: ChangedLines,
-    until: Instant,
-) -> Vec<TriedMutant> {
-    let of_work = {
-        let (site, originals, before) = (Arc::clone(site), Arc::clone(originals), Arc::clone(failed_before));
-        blocking(move || Ok(work_tests::find(&originals, &site.project, &before))).await
-    };
-    let mut mutants = work_tests::tried(runs, of_work.unwrap_or_default(), report, until).await;
-    if verdicts(&mutants) > 0 {
-        return mutants;
-    }
-    let reached = Reached::by(&runs.goals, report, runs.place.compiled());
-    let (site, originals) = (Arc::clone(site), Arc::clone(originals));
-    let found = blocking(move || Ok(bite::expectations(&originals, &site.project, &reached, &lines)));
-    let mut tests = found.await.unwrap_or_default();
-    if tests.is_empty() || bite::narrow(runs, &tests, EXPECTATIONS).await.is_none() {
-        return mutants;
-    }
-    let at_once = any_at_once(runs, &mut tests, EXPECTATIONS).await.unwrap_or_default();
-    let left = EXPECTATIONS - at_once.len();
-    mutants.extend(at_once);
-    mutants.extend(bite::bite(runs, tests, left, until).await);
-    mutants
 }
 
 /// The result of a trial of `changes` that could not run.

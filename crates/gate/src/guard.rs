@@ -37,7 +37,8 @@ pub use self::{
     trial::OpenTrial,
     walk::UnguardedPath,
     yardstick::{
-        INSTRUCTIONS, YardstickFile, YardstickKind, is_for_tools, is_prose, package_lists, yardstick, yardstick_diff,
+        INSTRUCTIONS, YardstickFile, YardstickKind, is_for_tools, is_yardstick_alone, package_lists, yardstick,
+        yardstick_diff,
     },
 };
 

@@ -3,9 +3,9 @@
 //! Where a runner can be told which tests to run, only those of the altered files are run. A failure among them is one of all
 //! tests as well; if none fails, all tests run.
 
-use std::{collections::BTreeSet, path::Path, sync::Arc};
+use std::{collections::BTreeSet, path::Path, sync::Arc, time::Duration};
 
-use ralph_core::event::{Goal, MutantOutcome};
+use ralph_core::event::{Goal, MutantOutcome, TestCounts};
 use ralph_gate::{mutants::Mutation, runner::Runners};
 use ralph_text::is_part_of_word;
 
@@ -14,13 +14,18 @@ use super::{
     in_place::InPlace,
 };
 
+/// Goals that take less are not narrowed to some tests: most of what they take is their start.
+const LONG: Duration = Duration::from_millis(1500);
+
 /// Runs goals with altered files, which are restored after each run.
 pub(super) struct AlteredRuns {
     /// Once files could not be altered or restored, nothing runs any more.
     pub(super) held: InPlace,
     pub(super) goals: Vec<Goal>,
-    /// The goals with only some tests. They have passed so.
+    /// The goals with only some tests. They have passed so, in half of the time.
     pub(super) narrowed: Option<Vec<Goal>>,
+    /// The time that they took as they are.
+    pub(super) took: Duration,
     pub(super) parallel: bool,
     pub(super) place: Arc<ExecutionContext>,
 }
@@ -79,15 +84,23 @@ impl AlteredRuns {
         Some(outcome(&self.run(vec![file]).await?))
     }
 
-    /// Narrows the goals to the tests of some files, or to those with some names, if they pass so with these files.
-    pub(super) async fn narrow(&mut self, files: Vec<AlteredFile>, names: &BTreeSet<String>) -> Option<()> {
+    /// Narrows the goals to the tests of some files, or to those with some names, if they pass so with these files. Returns
+    /// whether they do. A script may run all tests whatever it is told: then they stay as they are.
+    pub(super) async fn narrow(&mut self, files: Vec<AlteredFile>, names: &BTreeSet<String>) -> Option<bool> {
         let paths: BTreeSet<&str> = files.iter().map(|file| &*file.path).collect();
-        if let Some(goals) = narrowed(&self.goals, self.place.runners, &paths, names) {
-            let results = self.run_goals(goals.clone(), files).await?;
-            let has_tests = |checked: &CheckedGoal| checked.result.tests.as_ref().is_some_and(|tests| tests.ran() > 0);
-            self.narrowed = (all_passed(&results) && results.iter().all(has_tests)).then_some(goals);
-        }
-        Some(())
+        let Some(goals) = narrowed(&self.goals, self.place.runners, &paths, names).filter(|_| self.are_long()) else {
+            return Some(false);
+        };
+        let results = self.run_goals(goals.clone(), files).await?;
+        let passes = all_passed(&results) && results.iter().all(|checked| ran(checked) > 0);
+        let is_faster = duration(&results, self.parallel) * 2 <= self.took;
+        self.narrowed = (passes && is_faster).then_some(goals);
+        Some(passes)
+    }
+
+    /// Whether they take longer than it takes to start them, so that it may pay to run only some tests.
+    pub(super) fn are_long(&self) -> bool {
+        self.took >= LONG
     }
 
     async fn run_goals(&mut self, goals: Vec<Goal>, files: Vec<AlteredFile>) -> Option<Vec<CheckedGoal>> {
@@ -100,6 +113,20 @@ impl AlteredRuns {
         }
         Some(results)
     }
+}
+
+/// The time that goals took.
+pub(super) fn duration(checked: &[CheckedGoal], parallel: bool) -> Duration {
+    let durations = checked.iter().map(|checked| checked.result.duration_ms);
+    Duration::from_millis(match parallel {
+        true => durations.max().unwrap_or_default(),
+        false => durations.sum(),
+    })
+}
+
+/// The number of tests that a goal ran.
+pub(super) fn ran(checked: &CheckedGoal) -> u32 {
+    checked.result.tests.as_ref().map_or(0, TestCounts::ran)
 }
 
 pub(super) fn outcome(results: &[CheckedGoal]) -> MutantOutcome {

@@ -31,7 +31,7 @@ const LINES_OF_A_TEST: usize = 60;
 pub(super) const FILE_BYTES: u64 = 1 << 20;
 
 /// Narrows the runs to the tests of the first `candidates`, of which `at_most` are tried.
-pub(super) async fn narrow(runs: &mut AlteredRuns, candidates: &[Candidate], at_most: usize) -> Option<()> {
+pub(super) async fn narrow(runs: &mut AlteredRuns, candidates: &[Candidate], at_most: usize) -> Option<bool> {
     let first = || candidates.iter().take(at_most);
     let names = first().filter_map(|candidate| {
         let text = str::from_utf8(&candidate.before).ok()?;
@@ -49,22 +49,22 @@ pub(super) async fn narrow(runs: &mut AlteredRuns, candidates: &[Candidate], at_
     runs.narrow(as_they_are.collect(), &names).await
 }
 
-/// Tries `candidates`, each alone, until `at_most` have a verdict.
+/// Tries `candidates`, each alone, until `is_enough` of those that were tried, or until a time. At least one is tried.
 pub(super) async fn bite(
     runs: &mut AlteredRuns,
     candidates: Vec<Candidate>,
-    at_most: usize,
+    is_enough: impl Fn(&[TriedMutant]) -> bool,
     until: Instant,
 ) -> Vec<TriedMutant> {
     let mut tried = Vec::new();
     for candidate in candidates {
-        if verdicts(&tried) >= at_most || Instant::now() >= until {
-            break;
-        }
         let Some(outcome) = runs.outcome(candidate.file()).await else {
             break;
         };
         tried.push(candidate.tried(outcome));
+        if is_enough(&tried) || Instant::now() >= until {
+            break;
+        }
     }
     tried
 }
@@ -87,8 +87,8 @@ pub(super) async fn of_work(
 ) -> Result<Vec<TriedMutant>, GuardError> {
     let begun = blocking(move || OpenTrial::replacing(Vec::new(), &project, &record));
     runs.held = InPlace::of(begun.await?);
-    let at_most = usize::from(MUTANTS) - EXPECTATIONS;
-    let tried = bite(runs, candidates, at_most, until).await;
+    let is_enough = |tried: &[TriedMutant]| verdicts(tried) >= usize::from(MUTANTS) - EXPECTATIONS;
+    let tried = bite(runs, candidates, is_enough, until).await;
     runs.held.end().await.map(|()| tried)
 }
 

@@ -10,13 +10,14 @@ use std::{
     sync::Arc,
 };
 
-use ralph_core::event::{Goal, Mutant, MutantOutcome, MutantTarget, TestCounts, TriedMutant};
+use ralph_core::event::{Goal, Mutant, MutantOutcome, MutantTarget, TriedMutant};
 use ralph_gate::guard::{FileContent, GuardError, OpenTrial, Originals};
 use ralph_text::with_causes;
 use tracing::debug;
 
 use super::{
     super::goals::{CheckedGoal, ExecutionContext, check_all},
+    altered::ran,
     in_place::{InPlace, blocking},
 };
 
@@ -31,8 +32,8 @@ pub(crate) type ChangedLines = Vec<(String, Vec<RangeInclusive<u32>>)>;
 pub(crate) struct Work {
     /// Added and changed lines.
     pub(crate) lines: ChangedLines,
-    /// Whether it changes documents for people alone.
-    pub(crate) is_prose: bool,
+    /// Whether `before` has all changed files.
+    pub(crate) is_known: bool,
     /// Suppressions in the lines, with their number.
     pub(crate) suppressions: BTreeMap<&'static str, u32>,
     /// The changed files, as they were when the run began.
@@ -71,10 +72,6 @@ impl WithWork {
     }
 }
 
-fn ran(checked: &CheckedGoal) -> u32 {
-    checked.result.tests.as_ref().map_or(0, TestCounts::ran)
-}
-
 fn outcome(with: &[WithWork], without: &[CheckedGoal]) -> MutantOutcome {
     let pairs = || with.iter().zip(without);
     if pairs().any(|(with, without)| with.is_noticed_in(without)) {
@@ -97,29 +94,31 @@ pub(super) struct WithoutWork {
 }
 
 impl WithoutWork {
-    /// Returns what is known without running all tests. `changed` are the results of changed tests.
-    fn known(&self, with: &[WithWork], changed: &[CheckedGoal]) -> Option<MutantOutcome> {
-        let failed = self.failed_before.as_ref()?;
-        let has_mended = failed.iter().any(|name| with.iter().any(|with| with.has_mended(name)));
-        let is_missed = |checked: &CheckedGoal| checked.result.passed && ran(checked) > 0;
-        if has_mended || outcome(with, changed) == MutantOutcome::Noticed {
-            return Some(MutantOutcome::Noticed);
-        }
-        // The other tests do what they did at the start.
-        Some(match failed.is_empty() && changed.iter().all(is_missed) {
-            true => MutantOutcome::Missed,
-            false => MutantOutcome::NoVerdict,
-        })
+    /// Whether no more than the changed tests have to run.
+    pub(super) fn is_narrow(&self) -> bool {
+        self.of_changed.is_some() && self.failed_before.is_some()
+    }
+
+    /// Whether there are no changed tests.
+    pub(super) fn runs_nothing(&self) -> bool {
+        self.of_changed.as_ref().is_some_and(Vec::is_empty)
     }
 
     async fn run(self, with: &[WithWork], parallel: bool, place: Arc<ExecutionContext>) -> MutantOutcome {
-        if let Some(goals) = self.of_changed.clone() {
-            let changed = check_all(goals, parallel, Arc::clone(&place)).await;
-            if let Some(known) = self.known(with, &changed) {
-                return known;
-            }
+        let (Some(goals), Some(failed)) = (self.of_changed, self.failed_before) else {
+            return outcome(with, &check_all(self.goals, parallel, place).await);
+        };
+        if failed.iter().any(|name| with.iter().any(|with| with.has_mended(name))) {
+            return MutantOutcome::Noticed;
         }
-        outcome(with, &check_all(self.goals, parallel, place).await)
+        let changed = check_all(goals, parallel, place).await;
+        let is_missed = |checked: &CheckedGoal| checked.result.passed && ran(checked) > 0;
+        // The other tests do what they did at the start.
+        match outcome(with, &changed) {
+            MutantOutcome::Noticed => MutantOutcome::Noticed,
+            _ if failed.is_empty() && changed.iter().all(is_missed) => MutantOutcome::Missed,
+            MutantOutcome::Missed | MutantOutcome::NoVerdict => MutantOutcome::NoVerdict,
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
+    sync::Arc,
     time::Instant,
 };
 
@@ -17,7 +18,9 @@ use ralph_system::files::read_bytes;
 use super::{
     super::goals::{CheckedGoal, all_passed},
     altered::{AlteredFile, AlteredRuns, function_name, header_of},
-    bite::{Candidate, FILE_BYTES, FILES},
+    bite::{Candidate, EXPECTATIONS, FILE_BYTES, FILES, Reached, bite, expectations, narrow, verdicts},
+    in_place::blocking,
+    without_work::ChangedLines,
 };
 
 /// Maximum number of tests of the work whose expectations are altered.
@@ -94,7 +97,7 @@ fn last_part(name: &str) -> &str {
 
 /// A test of the work, with the alterations of its expectations.
 #[derive(Debug)]
-pub(super) struct WorkTest {
+struct WorkTest {
     path: String,
     header: String,
     mutations: Vec<Mutation>,
@@ -102,13 +105,13 @@ pub(super) struct WorkTest {
 
 /// The tests of the work, by their files, with the contents of these.
 #[derive(Debug, Default)]
-pub(super) struct WorkTests {
+struct WorkTests {
     tests: Vec<WorkTest>,
     files: BTreeMap<String, String>,
 }
 
 /// Finds the tests of the work. The files are read with the originals in place.
-pub(super) fn find(originals: &Originals, project: &Path, before: &FailedBefore) -> WorkTests {
+fn find(originals: &Originals, project: &Path, before: &FailedBefore) -> WorkTests {
     let new = originals.new_tests(project).unwrap_or_default();
     let known = originals.test_files().map(|path| (false, path));
     let all = known.chain(new.iter().map(|path| (true, path.as_str())));
@@ -140,6 +143,45 @@ pub(super) fn find(originals: &Originals, project: &Path, before: &FailedBefore)
     found
 }
 
+/// Alters the tests of the work, or else some expectations of any tests. `report` has the results as they are. No run begins
+/// after `until`.
+pub(super) async fn bitten(
+    runs: &mut AlteredRuns,
+    report: &[CheckedGoal],
+    project: &Path,
+    originals: &Arc<Originals>,
+    failed_before: &Arc<FailedBefore>,
+    lines: ChangedLines,
+    until: Instant,
+) -> Vec<TriedMutant> {
+    let of_work = {
+        let (project, originals, before) = (project.to_owned(), Arc::clone(originals), Arc::clone(failed_before));
+        blocking(move || Ok(find(&originals, &project, &before))).await
+    };
+    let mut mutants = tried(runs, of_work.unwrap_or_default(), report, until).await;
+    if verdicts(&mutants) > 0 {
+        return mutants;
+    }
+    let reached = Reached::by(&runs.goals, report, runs.place.compiled());
+    let (project, originals) = (project.to_owned(), Arc::clone(originals));
+    let found = blocking(move || Ok(expectations(&originals, &project, &reached, &lines)));
+    let mut tests = found.await.unwrap_or_default();
+    if tests.is_empty() || narrow(runs, &tests, EXPECTATIONS).await.is_none() {
+        return mutants;
+    }
+    let at_once = any_at_once(runs, &mut tests, EXPECTATIONS).await.unwrap_or_default();
+    // One that is noticed decides.
+    if at_once.is_empty() {
+        let is_enough = |tried: &[TriedMutant]| {
+            let is_noticed = |tried: &TriedMutant| tried.outcome == MutantOutcome::Noticed;
+            verdicts(tried) >= EXPECTATIONS || tried.iter().any(is_noticed)
+        };
+        mutants.extend(bite(runs, tests, is_enough, until).await);
+    }
+    mutants.extend(at_once);
+    mutants
+}
+
 fn of_work(mut mutation: Mutation) -> Mutation {
     mutation.mutant.target = MutantTarget::WorkTest;
     mutation
@@ -150,7 +192,7 @@ fn of_work(mut mutation: Mutation) -> Mutation {
 /// First a comment is added to each file: what fails by that knows the files of its tests, and its results say nothing. Then
 /// one expectation of each test is altered, all in one run, and each test has to fail by its name. The tests that have not are
 /// altered alone.
-pub(super) async fn tried(
+async fn tried(
     runs: &mut AlteredRuns,
     found: WorkTests,
     with_work: &[CheckedGoal],
@@ -165,12 +207,10 @@ pub(super) async fn tried(
     };
     let mut tried = Vec::new();
     let names = tests.iter().filter_map(|test| function_name(&test.header)).collect();
-    if runs.narrow(with_comments(&files), &names).await.is_none() {
-        return tried;
-    }
-    let outcome = match runs.narrowed {
-        Some(_) => Some(MutantOutcome::Missed),
-        None => commented(runs, &files).await,
+    let outcome = match runs.narrow(with_comments(&files), &names).await {
+        Some(true) => Some(MutantOutcome::Missed),
+        Some(false) => commented(runs, &files).await,
+        None => None,
     };
     let Some(outcome) = outcome else { return tried };
     if outcome == MutantOutcome::Noticed {
@@ -225,7 +265,7 @@ async fn at_once(runs: &mut AlteredRuns, tests: &[WorkTest], files: &BTreeMap<St
 }
 
 /// Alters the expectations of the first `candidates`, all in one run. Moves those that are noticed by name to the result.
-pub(super) async fn any_at_once(
+async fn any_at_once(
     runs: &mut AlteredRuns,
     candidates: &mut Vec<Candidate>,
     at_most: usize,

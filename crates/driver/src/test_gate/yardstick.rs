@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, path::Path};
 
-use ralph_core::event::Goal;
+use ralph_core::event::{Goal, GoalResult};
 use ralph_gate::guard::{FileContent, GuardError, Originals, YardstickFile, YardstickKind, yardstick};
 
 use super::{
@@ -84,6 +84,30 @@ impl Search {
         }
         self.failed = Some(results);
         Ok(None)
+    }
+
+    /// The files, which are all in place as the run left them at first.
+    pub(super) fn files(&self) -> &[YardstickFile] {
+        &self.files
+    }
+
+    /// Returns the results `at_start`, if all goals passed then: with the files as they were, these are the files of the start,
+    /// unless packages differ.
+    pub(super) fn as_at_start(&self, goals: &[Goal], at_start: &[GoalResult]) -> Option<Vec<CheckedGoal>> {
+        if self.files.iter().any(|file| file.kind == YardstickKind::Dependencies) {
+            return None;
+        }
+        let result = |goal: &Goal| {
+            let result = at_start
+                .iter()
+                .find(|result| result.name == goal.name && result.passed)?;
+            Some(CheckedGoal {
+                result: result.clone(),
+                report: None,
+                output: String::new(),
+            })
+        };
+        goals.iter().map(result).collect()
     }
 
     fn all(&self) -> Vec<usize> {

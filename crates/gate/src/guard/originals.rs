@@ -33,6 +33,9 @@ pub(super) const LEFT_OUT_CAP: usize = 100;
 /// Most names that are read in a directory behind a symlink.
 const LINKED_CAP: usize = 4096;
 
+/// Files, each with the content that takes its place.
+type Replacements = Vec<(String, FileContent)>;
+
 /// Copies of guarded files from the start of a run.
 #[derive(Debug)]
 pub struct Originals {
@@ -263,13 +266,22 @@ impl Originals {
     /// # Errors
     /// [`GuardError`] if the project or the store cannot be read.
     pub fn changes(&self, project: &Path) -> Result<Vec<GuardedChange>, GuardError> {
-        let differences = self.differences(project)?;
-        let mut changes: Vec<_> = differences
-            .into_iter()
-            .flat_map(|difference| difference.changes)
-            .collect();
+        self.compared(project).map(|(changes, _)| changes)
+    }
+
+    /// Returns the changes of guarded files, ordered by path, and the files that have to be replaced for the originals to be
+    /// in place, with what replaces them.
+    ///
+    /// # Errors
+    /// [`GuardError`] if the project or the store cannot be read.
+    pub fn compared(&self, project: &Path) -> Result<(Vec<GuardedChange>, Replacements), GuardError> {
+        let (mut changes, mut puts) = (Vec::new(), Vec::new());
+        for difference in self.differences(project)? {
+            changes.extend(difference.changes);
+            puts.extend(difference.put.map(|put| (difference.path, put)));
+        }
         changes.sort();
-        Ok(changes)
+        Ok((changes, puts))
     }
 
     /// Renders [`Originals::changes`] as a unified diff for people, of at most 64 KiB.

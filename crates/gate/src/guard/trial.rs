@@ -39,9 +39,7 @@ impl OpenTrial {
     /// [`GuardError`] if files cannot be read or replaced. Files that were already replaced are restored.
     pub fn begin(originals: &Originals, project: &Path, record: &Path) -> Result<OpenTrial, GuardError> {
         OpenTrial::recover(record, project)?;
-        let differences = originals.differences(project)?.into_iter();
-        let puts = differences.filter_map(|difference| Some((difference.path, difference.put?)));
-        OpenTrial::put(puts.collect(), project, record)
+        OpenTrial::put(originals.compared(project)?.1, project, record)
     }
 
     /// Replaces files with `files`, each with its path, as [`OpenTrial::begin`] does with guarded files.

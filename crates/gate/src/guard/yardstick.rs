@@ -157,6 +157,27 @@ pub fn yardstick(
     Ok(found)
 }
 
+/// Whether a run changed neither source of the product nor tests: only files of the `yardstick`, configuration of runners that
+/// is among the guarded `changes`, and what decides no result. `before` has all changed files.
+pub fn is_yardstick_alone(
+    originals: &Originals,
+    before: &[(String, FileContent)],
+    changes: &[GuardedChange],
+    yardstick: &[YardstickFile],
+) -> bool {
+    let is_put_back = |path: &String| {
+        let kind = originals.guard.kind_of_new(path);
+        let is_config = matches!(kind, Some(GuardedKind::Config | GuardedKind::Shadow));
+        let is_one = |file: &YardstickFile| file.path == *path && file.kind != YardstickKind::Test;
+        is_config && changes.iter().any(|change| change.path == **path) || yardstick.iter().any(is_one)
+    };
+    let decides_nothing = |path: &String| is_prose(path) || is_of_git(path);
+    !before.is_empty()
+        && before
+            .iter()
+            .all(|(path, _)| is_put_back(path) || decides_nothing(path))
+}
+
 /// Returns the changed files by which the work names packages to install, with their present content: lock files, lists of
 /// requirements, and manifests in which only the product's own part changed.
 pub fn package_lists(project: &Path, before: &[(String, FileContent)]) -> Vec<(String, FileContent)> {
@@ -315,7 +336,7 @@ fn ends_in(path: &str, endings: &[&str]) -> bool {
 }
 
 /// Whether the name of a file is that of a document for people.
-pub fn is_prose(path: &str) -> bool {
+fn is_prose(path: &str) -> bool {
     ends_in(path, &PROSE)
 }
 
