@@ -5,21 +5,50 @@
 //! the room. What they cannot fetch, as there is no network, can be shown if it took the place of nothing.
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet, hash_map::RandomState},
     env, fs,
-    hash::{BuildHasher, BuildHasherDefault, DefaultHasher},
+    hash::BuildHasher,
+    io::Read,
     path::{Path, PathBuf},
 };
 
 use ralph_system::{
+    files::open_unfollowed,
     paths::{ProjectPaths, create_private_dir},
     proc::{Mount, MountWrites},
     sandbox::{UserEnvironment, shared_caches},
-    tree_copy::{changed_below, paths_below, take_out},
+    sha256::sha256,
+    tree_copy::{FileStamp, changed_below, paths_below, stamp, take_out},
 };
 use ralph_text::with_causes;
+use tracing::debug;
 
 use super::room_packages::clear;
+
+/// Most bytes of an entry of Go's cache that says which file has a result.
+const ENTRY_BYTES: u64 = 1024;
+/// Most bytes of a file that is compared with its name.
+const CONTENT_BYTES: u64 = 256 << 20;
+
+/// A file of Go's build cache. Go renews the times of those that it uses after an hour, so a change says little.
+enum OfGo {
+    /// It says which file has the result of an action.
+    Entry,
+    /// It has the SHA-256 of its content as its name.
+    Content,
+}
+
+impl OfGo {
+    fn of(path: &Path) -> Option<OfGo> {
+        let (digest, kind) = path.file_name()?.to_str()?.split_once('-')?;
+        let is_digest = digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
+        match kind {
+            "a" if is_digest => Some(OfGo::Entry),
+            "d" if is_digest => Some(OfGo::Content),
+            _ => None,
+        }
+    }
+}
 
 #[derive(Debug, Default)]
 pub(super) struct RoomCaches {
@@ -31,6 +60,11 @@ pub(super) struct RoomCaches {
     hidden: Option<Vec<PathBuf>>,
     /// Hashes of the paths that were there before an agent worked; none after a restart.
     at_start: Option<HashSet<u64>>,
+    /// Hashes of the entries of Go's cache that were there, with their paths.
+    entries: HashSet<u64>,
+    /// Files of Go's cache whose content is that of their name.
+    proven: HashMap<PathBuf, FileStamp>,
+    hashes: RandomState,
 }
 
 impl RoomCaches {
@@ -48,15 +82,65 @@ impl RoomCaches {
         RoomCaches {
             places,
             directory: paths.room().join("shared"),
-            hidden: None,
-            at_start: None,
+            ..RoomCaches::default()
         }
     }
 
     /// Notes what is there. No agent may have worked.
     pub(super) fn note(&mut self) {
-        let paths = self.places.iter().flat_map(|place| paths_below(place));
-        self.at_start = Some(paths.map(|path| hash(&path)).collect());
+        let (mut at_start, mut entries) = (HashSet::new(), HashSet::new());
+        for path in self.places.iter().flat_map(|place| paths_below(place)) {
+            at_start.insert(self.hash(&path));
+            if let Some(OfGo::Entry) = OfGo::of(&path) {
+                entries.extend(self.entry(&path));
+            }
+        }
+        (self.at_start, self.entries) = (Some(at_start), entries);
+    }
+
+    fn hash(&self, path: &Path) -> u64 {
+        self.hashes.hash_one(path.as_os_str())
+    }
+
+    /// Returns a hash of an entry of Go's cache with its path.
+    fn entry(&self, path: &Path) -> Option<u64> {
+        let (file, there) = open_unfollowed(path).ok()??;
+        let mut content = Vec::new();
+        file.take(ENTRY_BYTES).read_to_end(&mut content).ok()?;
+        (there.len() <= ENTRY_BYTES).then(|| self.hashes.hash_one((path.as_os_str(), content)))
+    }
+
+    /// Whether a file of Go's cache has the content that it had before an agent worked.
+    fn is_renewed(&mut self, path: &Path) -> bool {
+        let was_there = |at_start: &HashSet<u64>| at_start.contains(&self.hash(path));
+        if !self.at_start.as_ref().is_some_and(was_there) {
+            return false;
+        }
+        match OfGo::of(path) {
+            None => false,
+            Some(OfGo::Entry) => self.entry(path).is_some_and(|entry| self.entries.contains(&entry)),
+            Some(OfGo::Content) => self.is_proven(path),
+        }
+    }
+
+    /// Whether the content of a file is that of its name.
+    fn is_proven(&mut self, path: &Path) -> bool {
+        let Ok(Some((file, there))) = open_unfollowed(path) else {
+            return false;
+        };
+        let stamp = stamp(&there);
+        if self.proven.get(path) == Some(&stamp) {
+            return true;
+        }
+        if there.len() > CONTENT_BYTES {
+            return false;
+        }
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_proven = sha256(file).is_ok_and(|digest| name.starts_with(&digest));
+        if is_proven {
+            self.proven.insert(path.to_owned(), stamp);
+        }
+        is_proven
     }
 
     /// Takes out what has changed since a time; with `None`, caches are as they are.
@@ -68,7 +152,11 @@ impl RoomCaches {
         clear(&self.directory)?;
         let Some(since_ms) = since_ms else { return Ok(()) };
         let changed = |place: &PathBuf| changed_below(place, |at_ms| at_ms >= since_ms, |at_ms| at_ms >= since_ms);
-        self.take_out(self.places.iter().flat_map(changed).collect())
+        let mut hidden: Vec<PathBuf> = self.places.iter().flat_map(changed).collect();
+        let changed = hidden.len();
+        hidden.retain(|path| !self.is_renewed(path));
+        debug!(changed, hidden = hidden.len(), "goals do not see changes of caches");
+        self.take_out(hidden)
     }
 
     fn take_out(&mut self, hidden: Vec<PathBuf>) -> Result<(), String> {
@@ -90,7 +178,7 @@ impl RoomCaches {
     pub(super) fn show_added(&mut self) -> Result<Vec<PathBuf>, String> {
         let hidden = self.hidden.take().unwrap_or_default();
         let is_added = |path: &PathBuf| {
-            let was_there = |at_start: &HashSet<u64>| at_start.contains(&hash(path));
+            let was_there = |at_start: &HashSet<u64>| at_start.contains(&self.hash(path));
             !self.at_start.as_ref().is_none_or(was_there) && !self.is_written(path)
         };
         let (added, rest) = hidden.into_iter().partition(is_added);
@@ -145,6 +233,54 @@ impl RoomCaches {
     }
 }
 
-fn hash(path: &Path) -> u64 {
-    BuildHasherDefault::<DefaultHasher>::default().hash_one(path.as_os_str())
+#[cfg(test)]
+mod tests {
+    use std::{
+        fs::{File, FileTimes},
+        os::unix::fs::symlink,
+        time::SystemTime,
+    };
+
+    use super::*;
+
+    #[test]
+    fn files_of_gos_cache_are_as_they_were_if_only_their_times_are_new() {
+        let cache = tempfile::tempdir().unwrap();
+        let path = |name: &str| cache.path().join(name);
+        let digest = |text: &str| sha256(text.as_bytes()).unwrap();
+        let names = ["object", "other", "action"].map(digest);
+        let (object, other, entry) = (
+            path(&format!("{}-d", names[0])),
+            path(&format!("{}-d", names[1])),
+            path(&format!("{}-a", names[2])),
+        );
+        fs::write(&object, "object").unwrap();
+        fs::write(&other, "other").unwrap();
+        fs::write(&entry, "v1 object").unwrap();
+        fs::write(path("trim.txt"), "1").unwrap();
+        let mut caches = RoomCaches {
+            places: vec![cache.path().to_owned()],
+            ..RoomCaches::default()
+        };
+        assert!(!caches.is_renewed(&object), "it is not known to have been there");
+        caches.note();
+        let now = FileTimes::new().set_modified(SystemTime::now());
+        for file in [&object, &other, &entry] {
+            File::options().write(true).open(file).unwrap().set_times(now).unwrap();
+            assert!(caches.is_renewed(file) && caches.is_renewed(file), "{file:?}");
+        }
+        assert!(!caches.is_renewed(&path("trim.txt")));
+        // What an agent writes, and what it adds.
+        fs::write(&object, "forged").unwrap();
+        fs::write(&entry, "v1 forged").unwrap();
+        let added = path(&format!("{}-d", digest("added")));
+        fs::write(&added, "added").unwrap();
+        fs::remove_file(&other).unwrap();
+        symlink(&added, &other).unwrap();
+        for file in [&object, &other, &entry, &added] {
+            assert!(!caches.is_renewed(file), "{file:?}");
+        }
+        fs::write(&entry, "v1 object").unwrap();
+        assert!(caches.is_renewed(&entry));
+    }
 }

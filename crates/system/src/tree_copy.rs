@@ -109,6 +109,10 @@ pub fn is_as_copied(from: &Path, copy: &Path) -> bool {
 /// The number of a file and the time of its last change, which no program can set: they differ after any change.
 pub type FileStamp = (u64, i64, i64);
 
+pub fn stamp(there: &Metadata) -> FileStamp {
+    (there.ino(), there.ctime(), there.ctime_nsec())
+}
+
 /// Returns the files below a path, each with its path from there.
 pub fn stamps_below(path: &Path) -> impl Iterator<Item = (PathBuf, FileStamp)> + use<> {
     let above = path.to_owned();
@@ -118,7 +122,7 @@ pub fn stamps_below(path: &Path) -> impl Iterator<Item = (PathBuf, FileStamp)> +
         .filter_map(move |entry| {
             let metadata = entry.metadata().ok()?;
             let file = entry.path().strip_prefix(&above).ok()?.to_owned();
-            Some((file, (metadata.ino(), metadata.ctime(), metadata.ctime_nsec())))
+            Some((file, stamp(&metadata)))
         })
 }
 
