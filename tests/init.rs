@@ -28,7 +28,7 @@ fn a_submodule_that_a_clone_lacks_is_named_where_tests_fail() {
     fs::create_dir_all(sandbox.project().join("deps/x")).unwrap();
     let told = || {
         sandbox
-            .untrusting_ralph(["init", "--yes", "--dry-run"])
+            .untrusting_ralph(["init", "--yes", "Write hello.txt"])
             .run(SOON)
             .stderr
     };
