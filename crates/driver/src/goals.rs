@@ -357,7 +357,7 @@ async fn run_in(goal: Goal, context: Arc<ExecutionContext>, turn: GoalTurn) -> C
         let child = supervisor.spawn(Launch { cwd, ..launch }, sink);
         child.map_err(|error| with_causes(&error))
     };
-    debug!(goal = goal.name, command = goal.command, "goal started");
+    debug!(goal = goal.name, "goal started");
     let known = known_failures.get(&goal.name).cloned();
     let spawned = spawn_blocking(inherited(start)).await;
     let child = match spawned.unwrap_or_else(|error| Err(error.to_string())) {
