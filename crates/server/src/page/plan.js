@@ -66,7 +66,7 @@ export function planPane(run) {
 function rows(view, status) {
   const question = (text) => view.blocks.findLast((block) => block.task === text)?.question;
   const work = (text) => view.iterations.work[text];
-  // The failing goal that an iteration on the task has broken, if it is known which one did.
+  // The failing goal that the work on a task is known to have broken.
   const broken = (work) => view.goals.find(({ brokenBy, passedWith }) => brokenBy != null && brokenBy <= (passedWith ?? 0) + 1 && work?.iterations?.includes(brokenBy));
   const aside = new Set(view.setAsideByUser ?? []);
   const isOver = view.phase.end != null;
@@ -111,7 +111,7 @@ function sectionOf(run, { name, tasks }, open, fold) {
 function taskRow(run, { text, done, depth, line, question, isAside, isCurrent, isMissing, isOver, work, broken }) {
   const state = broken ? "broken" : done ? "done" : isMissing ? "vanished" : isAside ? "aside" : question ? "blocked" : isCurrent ? "current" : "open";
   const times = work?.iterations?.length ?? 0;
-  const row = h("li", { class: `task ${state}`, "aria-current": isCurrent ? "step" : undefined, "data-line": line },
+  const row = h("li", { class: `task ${broken ? "blocked" : state}`, "aria-current": isCurrent ? "step" : undefined, "data-line": line },
     h("span", { class: "box", role: "img", "aria-label": state }),
     h("span", { class: "text" }, text,
       (times > 0 || isMissing || isAside) && h("small", {}, [
