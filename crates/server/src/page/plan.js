@@ -66,12 +66,10 @@ export function planPane(run) {
 function rows(view, status) {
   const question = (text) => view.blocks.findLast((block) => block.task === text)?.question;
   const work = (text) => view.iterations.work[text];
-  // The failing goal that the work on a task is known to have broken.
-  const broken = (work) => view.goals.find(({ brokenBy, passedWith }) => brokenBy != null && brokenBy <= (passedWith ?? 0) + 1 && work?.iterations?.includes(brokenBy));
   const aside = new Set(view.setAsideByUser ?? []);
   const isOver = view.phase.end != null;
   const planned = view.plan.tasks.map(({ text, done, depth, line, heading }) => ({
-    text, done, depth, line, heading, isOver, isAside: !done && aside.has(text), question: done ? undefined : question(text), work: work(text), broken: done ? broken(work(text)) : undefined,
+    text, done, depth, line, heading, isOver, isAside: !done && aside.has(text), question: done ? undefined : question(text), work: work(text),
   }));
   // The first of several with the same words, as the agent is told.
   const current = planned.find((task) => !task.done && task.text === status.task);
@@ -108,14 +106,13 @@ function sectionOf(run, { name, tasks }, open, fold) {
   return details;
 }
 
-function taskRow(run, { text, done, depth, line, question, isAside, isCurrent, isMissing, isOver, work, broken }) {
-  const state = broken ? "broken" : done ? "done" : isMissing ? "vanished" : isAside ? "aside" : question ? "blocked" : isCurrent ? "current" : "open";
+function taskRow(run, { text, done, depth, line, question, isAside, isCurrent, isMissing, isOver, work }) {
+  const state = done ? "done" : isMissing ? "vanished" : isAside ? "aside" : question ? "blocked" : isCurrent ? "current" : "open";
   const times = work?.iterations?.length ?? 0;
-  const row = h("li", { class: `task ${broken ? "blocked" : state}`, "aria-current": isCurrent ? "step" : undefined, "data-line": line },
+  const row = h("li", { class: `task ${state}`, "aria-current": isCurrent ? "step" : undefined, "data-line": line },
     h("span", { class: "box", role: "img", "aria-label": state }),
     h("span", { class: "text" }, text,
       (times > 0 || isMissing || isAside) && h("small", {}, [
-        broken && `broke ${broken.name} in iteration ${broken.brokenBy}`,
         isMissing && "no longer in the plan",
         isAside && "set aside by you",
         times > 0 && `${times === 1 ? "iteration" : "iterations"} ${work.iterations.slice(-6).join(", ")}`,
