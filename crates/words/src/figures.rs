@@ -2,7 +2,7 @@
 
 use ralph_core::{
     event::{Changes, Elsewhere, RepositoryChange, Usage},
-    notices::counted,
+    notices::{counted, first_named},
 };
 
 /// Maximum number of names that are listed.
@@ -109,11 +109,7 @@ pub fn ticking(duration_ms: u64) -> String {
 
 /// Names, of which the first few are written out.
 pub fn listed(names: &[String]) -> String {
-    let shown: Vec<&str> = names.iter().take(NAMES).map(String::as_str).collect();
-    match names.len() - shown.len() {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
-    }
+    first_named(names.iter(), NAMES, ", ")
 }
 
 /// The beginning of a commit's id.
