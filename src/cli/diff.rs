@@ -34,7 +34,11 @@ pub(super) fn run(
 ) -> Result<u8, Failure> {
     let place = place(args)?;
     let run = which_run(&place.paths, run)?;
-    if read_view(&place.paths, &run).is_ok_and(|view| view.is_over() && view.iterations.rows.is_empty()) {
+    let view = read_view(&place.paths, &run).ok();
+    if view
+        .as_ref()
+        .is_some_and(|view| view.is_over() && view.iterations.rows.is_empty())
+    {
         let what = format!("run {run} had no iterations, so it changed nothing");
         return Err(
             Failure::new(FailureKind::Failed, what).hint("`ralph runs` lists the runs, `--run ID` names another")
@@ -56,6 +60,7 @@ pub(super) fn run(
         detail: detail(stat, style),
         colour,
         include: include(args),
+        plan: view.map(|view| view.settings.plan.clone()).unwrap_or_default(),
     };
     let difference = difference(&place.paths, &run, request, supervisor)?;
     if difference.bytes.is_empty() {

@@ -7,7 +7,7 @@ use std::{
 
 use ralph_core::event::RunId;
 use ralph_git::{AfterCheckpoint, DiffColour, DiffDetail, GitError, IterationCheckpoints, NoRepository, RenderedDiff};
-use ralph_state::store::{journal::read_view, lock};
+use ralph_state::store::lock;
 use ralph_system::{paths::ProjectPaths, proc::Supervisor};
 use thiserror::Error;
 
@@ -36,10 +36,12 @@ pub struct DifferenceRequest {
     pub colour: DiffColour,
     /// The setting `checkpoint.include` of the run, for an iteration that still runs.
     pub include: Vec<String>,
+    /// The plan of the run, which comes last.
+    pub plan: PathBuf,
 }
 
 /// Renders the changes of iterations of `run` in git's format, up to a size limit. The patch lies between the
-/// checkpoints around them or, while the last of them runs, between the first checkpoint and the current files. The plan comes last.
+/// checkpoints around them or, while the last of them runs, between the first checkpoint and the current files.
 ///
 /// # Errors
 /// [`DifferenceError::Scratch`] without a temporary directory, [`DifferenceError::NoRepository`] without a repository,
@@ -57,12 +59,10 @@ pub fn difference(
         detail,
         colour,
         include,
+        plan,
     } = request;
     let scratch = tempfile::tempdir().map_err(DifferenceError::Scratch)?;
     let repository = repository(paths, scratch.path(), include, supervisor)?;
-    let plan = read_view(paths, run)
-        .map(|view| view.settings.plan.clone())
-        .unwrap_or_default();
     let IterationCheckpoints { before, after } = repository.around(run, since, n)?;
     let after = match after {
         AfterCheckpoint::Checkpoint(after) => Some(after),

@@ -1,6 +1,6 @@
 //! Reads the stored files of a run, running or over: differences, report, recordings.
 
-use std::io::Read;
+use std::{io::Read, path::PathBuf};
 
 use axum::{
     Router,
@@ -17,7 +17,10 @@ use axum::{
 use futures_util::stream;
 use ralph_git::{DiffColour, DiffDetail, GitError};
 use ralph_review::{DifferenceError, DifferenceRequest, ReportFormat, difference, written};
-use ralph_state::{control::ClientRole, store::recording};
+use ralph_state::{
+    control::ClientRole,
+    store::{journal::read_view, recording},
+};
 use ralph_text::with_causes;
 use serde::Deserialize;
 
@@ -76,15 +79,17 @@ pub(super) async fn diff(
         true => DiffDetail::Stat { columns: COLUMNS },
         false => DiffDetail::Patch,
     };
-    let request = DifferenceRequest {
+    let mut request = DifferenceRequest {
         only: Vec::new(),
         n: Some(n),
         since,
         detail,
         colour: DiffColour::No,
         include: stored.include().to_vec(),
+        plan: PathBuf::new(),
     };
     let made = stored.read(move |paths, run, supervisor| {
+        request.plan = read_view(paths, run).map_or_else(|_| PathBuf::new(), |view| view.settings.plan.clone());
         difference(paths, run, request, supervisor).map_err(|error| match error {
             DifferenceError::Git(GitError::NoCheckpoint { .. }) | DifferenceError::NoRepository(_) => {
                 ApiProblem::not_found(with_causes(&error))
