@@ -184,7 +184,7 @@ impl Step {
         }
         let Some(whole) = self.whole() else {
             let lines = needed.into_iter().filter(|line| runs_tests(line) && is_plain(line));
-            return lines.map(|line| self.placed(line)).collect();
+            return lines.filter_map(|line| self.placed(line)).collect();
         };
         let parts: Vec<String> = before.iter().chain([self]).filter_map(Step::whole).collect();
         let mut found = vec![whole];
@@ -209,13 +209,14 @@ impl Step {
         let needed = self.needed();
         let can_run = |line: &&str| is_plain(line) && !begins_with(line, &CONTROL);
         let is_whole = !needed.is_empty() && needed.iter().all(can_run);
-        is_whole.then(|| self.placed(&needed.join(" && ")))
+        is_whole.then(|| self.placed(&needed.join(" && ")))?
     }
 
-    fn placed(&self, command: &str) -> String {
+    /// Returns a command in the directory of the step, unless only the CI knows that.
+    fn placed(&self, command: &str) -> Option<String> {
         match &self.directory {
-            Some(directory) => format!("cd {directory} && {command}"),
-            None => command.to_owned(),
+            Some(directory) => is_plain(directory).then(|| format!("cd {directory} && {command}")),
+            None => Some(command.to_owned()),
         }
     }
 }
@@ -301,6 +302,10 @@ mod tests {
             (
                 "jobs:\n  a:\n    strategy: {matrix: {version: [20, 18]}}\n    steps:\n    - run: node --test v${{ matrix.version }} ${{ github.sha }}\n    - run: node --test v${{ matrix.version }}\n    - run: make configure --enable-tests\n",
                 &["node --test v20"],
+            ),
+            (
+                "jobs:\n  a:\n    steps:\n    - {run: make all, working-directory: \"${{ github.workspace }}\"}\n    - run: make test\n",
+                &["make test"],
             ),
             ("script: |\n  for dir in spec/*; do\n    rspec $dir\n  done\n", &[]),
             ("script: [sudo apt install test, make, echo tests]\n", &[]),
