@@ -584,16 +584,17 @@ impl FilledRoom {
         }
     }
 
-    /// Returns the room as goals find it with each of several lists of other `files`, at once; `None` if they build so much that
-    /// it pays for one to go on with what the last has left.
+    /// Whether goals can run in layers, and do not build so much that it pays for one to go on with what the last has left.
+    pub(super) fn suits_layers(&self) -> bool {
+        self.room.hides_caches() && self.content().is_ok_and(|content| content.builds_little)
+    }
+
+    /// Returns the room as goals find it with each of several lists of other `files`, at once.
     ///
     /// # Errors
     /// Why it does not have them.
-    pub(super) fn in_layers(&self, files: &[Vec<(String, FileContent)>]) -> Result<Option<Vec<FilledRoom>>, String> {
-        let (room, content) = (&self.room, self.content()?);
-        if !room.hides_caches() || !content.builds_little {
-            return Ok(None);
-        }
+    pub(super) fn in_layers(&self, files: &[Vec<(String, FileContent)>]) -> Result<Vec<FilledRoom>, String> {
+        let (room, _content) = (&self.room, self.content()?);
         let layers = room.directory.join(LAYERS);
         clear(&layers)?;
         let make = |(number, files): (usize, &Vec<_>)| {
@@ -603,12 +604,7 @@ impl FilledRoom {
                 ..self.clone()
             })
         };
-        files
-            .iter()
-            .enumerate()
-            .map(make)
-            .collect::<Result<_, String>>()
-            .map(Some)
+        files.iter().enumerate().map(make).collect()
     }
 
     /// Replaces ignored files of the room by those of the project: all of them, or none.

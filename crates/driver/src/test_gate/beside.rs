@@ -34,7 +34,7 @@ pub(super) struct Measure {
     pub(super) yardstick: Vec<YardstickFile>,
 }
 
-/// What the work is compared with.
+/// The state that the work is compared with.
 pub(super) struct Start<'a> {
     /// The place of the originals.
     pub(super) store: PathBuf,
@@ -45,7 +45,7 @@ pub(super) struct Start<'a> {
 }
 
 /// Runs the goals in layers over the room. Returns `None` if one fails, which says nothing as goals may use the same ports,
-/// and where nothing was changed that measures.
+/// where nothing was changed that measures, and if the room does not suit.
 pub(super) async fn passing(
     goals: &[Goal],
     parallel: bool,
@@ -54,8 +54,8 @@ pub(super) async fn passing(
     start: Start<'_>,
     work: &Work,
 ) -> Option<PassingBoth> {
-    // Which tests may fail is known after the first run, and a sealed goal runs in a copy of its own.
-    if !place.known_failures.is_empty() || goals.iter().any(|goal| goal.sealed.is_some()) {
+    // The tests that may fail are known after the first run, and a sealed goal runs in a copy of its own.
+    if !filled.suits_layers() || !place.known_failures.is_empty() || goals.iter().any(|goal| goal.sealed.is_some()) {
         return None;
     }
     let find = {
@@ -121,8 +121,6 @@ fn in_layers(
     let all = tests.iter().cloned().chain(all).collect();
     let mut lists = vec![Vec::new(), all];
     lists.extend(has_new_tests.then_some(tests));
-    filled.in_layers(&lists).unwrap_or_else(|why| {
-        debug!(why, "no layers over the room");
-        None
-    })
+    let layers = filled.in_layers(&lists);
+    layers.inspect_err(|why| debug!(why, "no layers over the room")).ok()
 }
