@@ -140,7 +140,7 @@ pub(crate) fn installer(manager: &str) -> Option<&'static str> {
     found.map(|(_, _, install)| install)
 }
 
-/// What pip has to install to bring a module: the project, if the module is its own below `src` or one that it needs, or the module
+/// The argument of pip's installation that brings a module: the project, if the module is its own below `src` or one that it needs, or the module
 /// itself, if only the tests need it. Modules of the tests themselves are brought by nothing.
 pub(crate) fn brought_by<'m>(project: &Path, module: &'m str) -> Option<&'m str> {
     let root = ProjectRoot::new(project, "");

@@ -78,7 +78,7 @@ impl RoomLayer {
         self.0.join("files")
     }
 
-    /// What is written there by one of the programs that run at once: two mounts with the same place would spoil it.
+    /// Returns the place for what one of the programs that run at once writes: two mounts with the same place would spoil it.
     fn writes(&self, slot: usize) -> PathBuf {
         self.0.join(format!("writes-{slot}"))
     }

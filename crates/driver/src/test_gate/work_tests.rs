@@ -170,7 +170,7 @@ pub(super) async fn bitten(
         return mutants;
     }
     let at_once = any_at_once(runs, &mut tests, EXPECTATIONS).await.unwrap_or_default();
-    // One that is noticed decides.
+    // A noticed expectation decides.
     if at_once.is_empty() {
         let is_enough = |tried: &[TriedMutant]| {
             let is_noticed = |tried: &TriedMutant| tried.outcome == MutantOutcome::Noticed;
