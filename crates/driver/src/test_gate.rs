@@ -63,7 +63,7 @@ use super::{
     room::FilledRoom,
 };
 
-/// What may refuse a claim is altered within this time at least, or within this many times the duration of the goals.
+/// Alterations that may refuse a claim begin within this time at least, or within this many times the duration of the goals.
 const BITE_TIME: Duration = Duration::from_secs(60);
 const BITE_FACTOR: u32 = 3;
 /// One run of the goals with a mutant may take this long at least, or this many times the duration of the goals.
@@ -521,12 +521,9 @@ pub(super) async fn look<Run: RunFiles>(
         Some(files) => Ok(Search::new(files, &in_place)),
         None => find().await,
     };
-    let is_alone = is_known
-        && search
-            .as_ref()
-            .is_ok_and(|search| is_yardstick_alone(&originals, &before_work, &changes, search.files()));
-    let decides_nothing =
-        is_alone && changes.is_empty() && search.as_ref().is_ok_and(|search| search.files().is_empty());
+    let files = search.as_ref().map(Search::files).ok();
+    let is_alone = is_known && files.is_some_and(|files| is_yardstick_alone(&originals, &before_work, &changes, files));
+    let decides_nothing = is_alone && changes.is_empty() && files.is_some_and(<[_]>::is_empty);
     // Tests measure no documents, so none has to notice them.
     let bites = wanted != Bite::Off && !counted.is_empty() && (!decides_nothing || wanted == Bite::Require);
     let is_of_start = from.is_none() && accepted.is_empty() && place.room.is_some() && !skips_more(&report, &before);
@@ -661,7 +658,7 @@ pub(super) async fn look<Run: RunFiles>(
             failed_before: failed_before.all_names().map(<[String]>::to_vec),
             goals: counted,
         };
-        // What decides nothing may take as long as the goals once more.
+        // Runs that decide nothing may take as long as the goals once more.
         let until = Instant::now()
             + match wanted {
                 Bite::Require => bite_time(took),
