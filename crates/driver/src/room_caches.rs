@@ -8,7 +8,7 @@ use std::{
     collections::{HashMap, HashSet, hash_map::RandomState},
     env, fs,
     hash::BuildHasher,
-    io::Read,
+    io::{self, Read},
     path::{Path, PathBuf},
 };
 
@@ -17,10 +17,10 @@ use ralph_system::{
     paths::{ProjectPaths, create_private_dir},
     proc::{Mount, MountWrites},
     sandbox::{UserEnvironment, shared_caches},
-    sha256::sha256,
     tree_copy::{FileStamp, changed_below, paths_below, stamp, take_out},
 };
 use ralph_text::with_causes;
+use sha2::{Digest, Sha256};
 use tracing::debug;
 
 use super::room_packages::clear;
@@ -136,7 +136,7 @@ impl RoomCaches {
             return false;
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let is_proven = sha256(file).is_ok_and(|digest| name.starts_with(&digest));
+        let is_proven = digest(file).is_ok_and(|digest| name.starts_with(&digest));
         if is_proven {
             self.proven.insert(path.to_owned(), stamp);
         }
@@ -233,6 +233,13 @@ impl RoomCaches {
     }
 }
 
+/// Returns the SHA-256 of everything that is read, in hexadecimal digits.
+fn digest(mut from: impl Read) -> io::Result<String> {
+    let mut hasher = Sha256::new();
+    io::copy(&mut from, &mut hasher)?;
+    Ok(format!("{:x}", hasher.finalize()))
+}
+
 #[cfg(test)]
 mod tests {
     use std::{
@@ -247,7 +254,7 @@ mod tests {
     fn files_of_gos_cache_are_as_they_were_if_only_their_times_are_new() {
         let cache = tempfile::tempdir().unwrap();
         let path = |name: &str| cache.path().join(name);
-        let digest = |text: &str| sha256(text.as_bytes()).unwrap();
+        let digest = |text: &str| digest(text.as_bytes()).unwrap();
         let names = ["object", "other", "action"].map(digest);
         let (object, other, entry) = (
             path(&format!("{}-d", names[0])),
@@ -270,7 +277,7 @@ mod tests {
             assert!(caches.is_renewed(file) && caches.is_renewed(file), "{file:?}");
         }
         assert!(!caches.is_renewed(&path("trim.txt")));
-        // What an agent writes, and what it adds.
+        // Files that an agent writes or adds are no longer those of the start.
         fs::write(&object, "forged").unwrap();
         fs::write(&entry, "v1 forged").unwrap();
         let added = path(&format!("{}-d", digest("added")));

@@ -11,6 +11,5 @@ pub mod proc;
 pub mod proxy;
 pub mod sandbox;
 pub mod scratch;
-pub mod sha256;
 pub mod tree_copy;
 pub mod workers;
