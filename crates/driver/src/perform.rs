@@ -40,7 +40,7 @@ use super::{
     ruling::project_rules,
     run::Driver,
     session::{CurrentSession, OutputTee, SharedRecording},
-    test_gate::{self, Closer, FailedBefore, RunSoFar},
+    test_gate::{self, Closer, RunSoFar},
 };
 
 /// How long a session may take to report its end when the loop itself cannot go on.
@@ -286,7 +286,6 @@ impl Driver {
             from: state.view.changed_tests.count_from(),
             before: test_gate::baselines(&state.view),
             accepted: test_gate::accepted(&state.view),
-            failed_before: FailedBefore::of(&state.view.iterations.at_start.goals),
             at_start: state.view.iterations.at_start.goals.clone(),
         });
         let before = state.view.plan.clone();

@@ -53,8 +53,7 @@ pub(super) use skips::baselines;
 use skips::{counted_alone, run_of, skipped_tests, skips_more};
 use without_work::{ChangedLines, WithWork, WithoutWork};
 pub(super) use without_work::{Work, added_lines};
-pub(super) use work_tests::FailedBefore;
-use work_tests::bitten;
+use work_tests::{FailedBefore, bitten};
 use yardstick::Search;
 
 use super::{
@@ -344,7 +343,6 @@ pub(super) struct Closer {
     pub(super) from: Option<u32>,
     /// The counts of the original tests, by goal.
     pub(super) before: BTreeMap<String, TestCounts>,
-    pub(super) failed_before: FailedBefore,
     /// The results of the goals before the first iteration.
     pub(super) at_start: Vec<GoalResult>,
     /// The paths of changes that the user has accepted.
@@ -428,7 +426,6 @@ pub(super) async fn look<Run: RunFiles>(
         bite: wanted,
         from,
         before,
-        failed_before,
         at_start,
         accepted,
     }) = closer.filter(|_| passed)
@@ -495,7 +492,8 @@ pub(super) async fn look<Run: RunFiles>(
         .map(|(goal, checked)| (goal.clone(), WithWork::from_checked(checked)))
         .unzip();
     look.notices.extend(suppressed(&suppressions));
-    let (originals, failed_before) = (Arc::new(originals), Arc::new(failed_before));
+    let failed_before = Arc::new(FailedBefore::of(&counted, &at_start));
+    let originals = Arc::new(originals);
     let in_place = match InPlace::begin(&originals, &site.project, &site.record).await {
         Ok(in_place) => in_place,
         Err(error) => {

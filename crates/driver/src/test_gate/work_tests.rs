@@ -8,7 +8,7 @@ use std::{
     time::Instant,
 };
 
-use ralph_core::event::{GoalFailure, GoalResult, Mutant, MutantOutcome, MutantTarget, TriedMutant};
+use ralph_core::event::{Goal, GoalFailure, GoalResult, Mutant, MutantOutcome, MutantTarget, TriedMutant};
 use ralph_gate::{
     guard::Originals,
     mutants::{Mutation, expectations_by_test, has_mutants},
@@ -30,7 +30,7 @@ const OF_ONE_TEST: usize = 2;
 
 /// The failures of the goals before the first iteration.
 #[derive(Debug, Default)]
-pub(crate) struct FailedBefore {
+pub(super) struct FailedBefore {
     /// The names of failed tests, as the runners print them.
     names: Vec<String>,
     /// Whether tests failed or could not be run whose names are unknown: any test may be one of the work.
@@ -38,18 +38,21 @@ pub(crate) struct FailedBefore {
 }
 
 impl FailedBefore {
-    /// Reads the results of the goals at the start of a run.
-    pub(crate) fn of(results: &[GoalResult]) -> Self {
+    /// Reads the results `at_start` of the goals that have tests now. Other goals, such as lints, say nothing about tests.
+    pub(super) fn of(goals: &[Goal], at_start: &[GoalResult]) -> Self {
+        let results = goals
+            .iter()
+            .map(|goal| at_start.iter().find(|result| result.name == goal.name));
         let is_unnamed = |result: &GoalResult| {
             let has_run = result.tests.as_ref().is_some_and(|tests| tests.ran() > 0);
             !has_run || !result.passed && result.failed_tests.is_empty()
         };
         FailedBefore {
+            is_unknown: results.clone().any(|result| result.is_none_or(is_unnamed)),
             names: results
-                .iter()
+                .flatten()
                 .flat_map(|result| result.failed_tests.iter().map(|name| name.to_string()))
                 .collect(),
-            is_unknown: results.is_empty() || results.iter().any(is_unnamed),
         }
     }
 
@@ -388,18 +391,20 @@ mod tests {
             failed_tests: names.iter().map(|name| (*name).into()).collect(),
             ..crate::test_gate::tests::passing("tests")
         };
-        let named = FailedBefore::of(&[result(false, 3, &["leap_test", "tests/test_b.py", "m.C.test_c"])]);
+        let goals = ["tests"].map(|name| Goal {
+            name: name.into(),
+            ..Goal::default()
+        });
+        let of = |results: &[GoalResult]| FailedBefore::of(&goals, results);
+        let named = of(&[result(false, 3, &["leap_test", "tests/test_b.py", "m.C.test_c"])]);
         assert!(named.has("src/leap_test.py", "def test_any(self):"));
         assert!(named.has("tests/test_b.py", "def test_any(self):"));
         assert!(named.has("tests/test_d.py", "def test_c(self):"));
         assert!(!named.has("tests/test_d.py", "def test_d(self):"));
-        for unknown in [
-            FailedBefore::of(&[]),
-            FailedBefore::of(&[result(false, 0, &[])]),
-            FailedBefore::of(&[result(false, 3, &[])]),
-        ] {
+        for unknown in [of(&[]), of(&[result(false, 0, &[])]), of(&[result(false, 3, &[])])] {
             assert!(unknown.has("any.py", "def test_any():"), "{unknown:?}");
         }
-        assert!(!FailedBefore::of(&[result(true, 3, &[])]).has("any.py", "def test_any():"));
+        let lint = crate::test_gate::tests::passing("lint");
+        assert!(!of(&[result(true, 3, &[]), lint]).has("any.py", "def test_any():"));
     }
 }
