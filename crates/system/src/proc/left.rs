@@ -65,11 +65,15 @@ pub(super) struct ProgramPlace {
     pub(super) input: Option<(u64, u64)>,
 }
 
-/// Describes processes that were left running, parents before their children.
+/// Describes processes that were left running, parents before their children. Those that have ended meanwhile are left out.
 pub(super) fn describe(left: &[Process], place: ProgramPlace) -> Vec<LeftProcess> {
     let mut helpers: HashSet<Pid> = HashSet::new();
     let mut known: HashSet<Pid> = HashSet::new();
-    let described = left.iter().take(MOST_REPORTED).map(|process| {
+    let described = left.iter().take(MOST_REPORTED).filter_map(|process| {
+        let words = system::command_line(process.pid);
+        if words.is_empty() && system::process(process.pid).is_none_or(|process| process.ended) {
+            return None;
+        }
         let piped = || system::piped_input(process.pid).is_some_and(|input| Some(input) != place.input);
         let is_helper = helpers.contains(&process.parent) || (process.group == place.group && piped());
         if is_helper {
@@ -77,12 +81,12 @@ pub(super) fn describe(left: &[Process], place: ProgramPlace) -> Vec<LeftProcess
         }
         let is_below = known.contains(&process.parent);
         known.insert(process.pid);
-        LeftProcess {
+        Some(LeftProcess {
             name: process.name.clone(),
-            command: shown(&system::command_line(process.pid), &process.name),
+            command: shown(&words, &process.name),
             is_helper,
             is_below,
-        }
+        })
     });
     described.collect()
 }
@@ -119,6 +123,21 @@ fn shown(words: &[u8], name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_process_that_has_ended_meanwhile_was_not_left() {
+        let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+        let alive = system::process(Pid::from_raw(child.id().try_into().unwrap())).unwrap();
+        let place = ProgramPlace {
+            group: alive.pid,
+            input: None,
+        };
+        let commands = || describe(std::slice::from_ref(&alive), place).into_iter().map(|left| left.command);
+        assert_eq!(commands().collect::<Vec<_>>(), ["sleep 1000"]);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(commands().count(), 0);
+    }
 
     #[test]
     fn a_command_line_is_shown_as_ps_does_and_cut() {
