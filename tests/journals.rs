@@ -100,14 +100,14 @@ fn what_a_recorded_run_was_refused_and_stopped_for_is_reported() {
     let report = printed(&sandbox, &["report"]);
     for said in [
         "refused: 2 tasks are still open, the next is: Write the first file\n",
-        "after iteration 2: stuck detector warning: 2 consecutive iterations without changes\n",
+        "after iteration 2: perhaps stuck: 2 consecutive iterations without changes\n",
         "confidence 10: agent's claim +10\n",
     ] {
         assert!(report.contains(said), "`{said}` is not in:\n{report}");
     }
     let status = printed(&sandbox, &["status"]);
     assert!(
-        status.contains("tripped: 4 consecutive iterations without changes"),
+        status.contains("yes: 4 consecutive iterations without changes"),
         "{status}"
     );
 }

@@ -18,10 +18,9 @@ use ralph_text::{
 };
 use ralph_ui::{report::OutputStyle, tui::model::estimate_ms};
 use ralph_words::{
-    asked_in_words, background_progress_in_words, background_state_in_words, breaker_cause_in_words,
-    breaker_state_word, broken_in_words, changes_in_words, command_in_words, counted, goal_in_words, left_in_words,
-    run_in_words, short_duration, spent_in_words, stop_in_words, task_at_limit_in_words, tool_in_words, usage_in_words,
-    wait_cause_in_words,
+    asked_in_words, background_progress_in_words, background_state_in_words, breaker_in_words, broken_in_words,
+    changes_in_words, command_in_words, counted, goal_in_words, left_in_words, run_in_words, short_duration,
+    spent_in_words, stop_in_words, task_at_limit_in_words, tool_in_words, usage_in_words, wait_cause_in_words,
 };
 
 use crate::{
@@ -281,7 +280,7 @@ pub(super) fn in_words(status: &RunStatus, view: &RunView, now_ms: u64, style: O
             .unwrap_or_default();
         line("bg task", &format!("{}: {command} ({state}, {age}){far}", task.number));
     }
-    if let Some(breaker) = breaker_in_words(&view.breaker) {
+    if let Some(breaker) = stuck_in_words(&view.breaker) {
         line("stuck", &breaker);
     }
     for ask in view.open_asks() {
@@ -311,7 +310,7 @@ fn goal_state_in_words(goal: &GoalStatus) -> String {
 }
 
 /// The state of the stuck detector and its reason, or its counts. `None` if it has counted nothing.
-fn breaker_in_words(breaker: &Breaker) -> Option<String> {
+fn stuck_in_words(breaker: &Breaker) -> Option<String> {
     let counted = [
         (breaker.no_progress, "without progress"),
         (breaker.same_error, "failed in the same way"),
@@ -324,10 +323,7 @@ fn breaker_in_words(breaker: &Breaker) -> Option<String> {
     match breaker.state {
         BreakerState::Closed if counted.is_empty() => None,
         BreakerState::Closed => Some(format!("no; {}", counted.join(", "))),
-        BreakerState::HalfOpen | BreakerState::Open => {
-            let why = breaker.why.as_ref().map(breaker_cause_in_words).unwrap_or_default();
-            Some(format!("{}: {why}", breaker_state_word(breaker.state)))
-        }
+        BreakerState::HalfOpen | BreakerState::Open => Some(breaker_in_words(breaker.state, breaker.why.as_ref())),
     }
 }
 

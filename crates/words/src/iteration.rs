@@ -160,11 +160,12 @@ pub fn breaker_cause_in_words(cause: &BreakerCause) -> String {
     }
 }
 
-/// Whether the loop is stuck: `no`, `warning: 3 consecutive iterations without changes`.
+/// Whether the loop is stuck: `no`, `perhaps: 3 consecutive iterations without changes`.
 pub fn breaker_in_words(state: BreakerState, why: Option<&BreakerCause>) -> String {
     let name = match state {
         BreakerState::Closed => return "no".to_owned(),
-        BreakerState::HalfOpen | BreakerState::Open => breaker_state_word(state),
+        BreakerState::HalfOpen => "perhaps",
+        BreakerState::Open => "yes",
     };
     match why {
         None => name.to_owned(),
@@ -172,12 +173,12 @@ pub fn breaker_in_words(state: BreakerState, why: Option<&BreakerCause>) -> Stri
     }
 }
 
-/// The transition of the stuck detector into a state: `tripped` in `stuck detector tripped`.
+/// What the stuck detector found: `perhaps stuck`.
 pub fn breaker_state_word(state: BreakerState) -> &'static str {
     match state {
-        BreakerState::Closed => "reset",
-        BreakerState::HalfOpen => "warning",
-        BreakerState::Open => "tripped",
+        BreakerState::Closed => "no longer stuck",
+        BreakerState::HalfOpen => "perhaps stuck",
+        BreakerState::Open => "stuck",
     }
 }
 

@@ -13,7 +13,7 @@ use super::{
     claim::files_in_words,
     claim_in_words,
     comment::placed_in_words,
-    commit_in_words, confidence_in_words, counted,
+    commit_in_words, counted,
     end::unread_in_words,
     goal_in_words, guarded_changes_in_words, hook,
     iteration::{wait_in_words, worker_in_words},
@@ -51,7 +51,7 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<EventLine>
                 BreakerState::HalfOpen | BreakerState::Open => Tone::Bad,
             };
             let to = breaker_state_word(*to);
-            line(tone, format!("stuck detector {to}: {}", breaker_cause_in_words(why)))
+            line(tone, format!("{to}: {}", breaker_cause_in_words(why)))
         }
         Event::Unknown { name } => line(Tone::Note, format!("an event of a newer ralph: {name}")),
         Event::Run(event) => run_line(event),
@@ -296,7 +296,8 @@ fn claim_line(event: &ClaimEvent) -> Option<EventLine> {
                 Denial::Blocked { question } => format!("the agent says that it is blocked: {question}"),
             },
         ),
-        ClaimEvent::Judged { confidence, parts, .. } => line(Tone::Note, confidence_in_words(*confidence, parts)),
+        // A refusal says where more confidence is wanted, and the report tells the rest.
+        ClaimEvent::Judged { .. } => None,
     }
 }
 

@@ -147,10 +147,7 @@ fn trouble_in_words(trouble: &Trouble) -> String {
     match trouble {
         Trouble::BreakerMoved { iteration, to, why } => {
             let to = breaker_state_word(*to);
-            format!(
-                "after iteration {iteration}: stuck detector {to}: {}",
-                breaker_cause_in_words(why)
-            )
+            format!("after iteration {iteration}: {to}: {}", breaker_cause_in_words(why))
         }
         Trouble::AdapterLimited {
             iteration,

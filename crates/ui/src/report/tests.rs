@@ -436,7 +436,7 @@ fn a_breaker_that_opened_is_named_as_what_needs_a_person() {
     let report = report([began(&[]), moved, stopped(StopReason::BreakerOpen { why })]);
     assert_eq!(
         report.troubles,
-        ["after iteration 0: stuck detector tripped: 6 consecutive iterations without changes"]
+        ["after iteration 0: stuck: 6 consecutive iterations without changes"]
     );
     assert_eq!(report.needs_person, ["stopped: no progress in 6 iterations"]);
 }

@@ -208,8 +208,8 @@ fn facts(model: &Model, pen: &Pen<'_>) -> Vec<HeaderFact> {
     }
     facts.extend(match run.breaker.state {
         BreakerState::Closed => None,
-        BreakerState::HalfOpen => Some(HeaderFact::new(92, "stuck detector: warning", TextRole::Wait)),
-        BreakerState::Open => Some(HeaderFact::new(92, "stuck detector: tripped", TextRole::Bad)),
+        BreakerState::HalfOpen => Some(HeaderFact::new(92, "perhaps stuck", TextRole::Wait)),
+        BreakerState::Open => Some(HeaderFact::new(92, "stuck", TextRole::Bad)),
     });
     facts.extend(run.sandbox.map(|sandbox| match sandbox {
         SandboxState::On => HeaderFact::new(52, "sandbox on", TextRole::Dim),
