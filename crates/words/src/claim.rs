@@ -116,7 +116,7 @@ pub fn missing_in_words(missing: &Missing) -> String {
             guarded_changes_in_words(changes)
         ),
         Missing::TestsNoticeNothing { mutants } if is_whole(mutants) => format!(
-            "the goals pass without the work, too ({} as when the run began)",
+            "the goals pass even without the new code ({} as when the run began)",
             mutants[0].before
         ),
         Missing::TestsNoticeNothing { mutants } => {

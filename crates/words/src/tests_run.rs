@@ -90,17 +90,17 @@ pub fn trial_result_in_words(trial: &Trial) -> String {
     }
 }
 
-/// `the tests noticed 4 of 5 small changes; they fail without the work`. Mutants without a verdict are left out of the
+/// `the tests caught 4 of 5 deliberate bugs; they fail without the new code`. Mutants without a verdict are left out of the
 /// numbers.
 pub fn mutants_in_words(mutants: &[TriedMutant]) -> String {
     let few = mutants.iter().any(is_small).then(|| {
         let (noticed, of) = noticed_mutants(mutants);
-        format!("the tests noticed {noticed} of {of} small changes")
+        format!("the tests caught {noticed} of {of} deliberate bugs")
     });
     let whole = without_work(mutants).map(|outcome| match outcome {
-        MutantOutcome::Noticed => "fail without the work",
-        MutantOutcome::Missed => "pass without the work, too",
-        MutantOutcome::NoVerdict => "could not be run without the work",
+        MutantOutcome::Noticed => "fail without the new code",
+        MutantOutcome::Missed => "pass even without the new code",
+        MutantOutcome::NoVerdict => "could not be run without the new code",
     });
     match (few, whole) {
         (Some(few), Some(whole)) => format!("{few}; they {whole}"),
@@ -200,10 +200,10 @@ mod tests {
         let both = [small.clone(), whole.clone()];
         assert_eq!(
             mutants_in_words(&both),
-            "the tests noticed 1 of 1 small changes; they pass without the work, too"
+            "the tests caught 1 of 1 deliberate bugs; they pass even without the new code"
         );
-        assert_eq!(mutants_in_words(&both[..1]), "the tests noticed 1 of 1 small changes");
-        assert_eq!(mutants_in_words(&both[1..]), "the tests pass without the work, too");
+        assert_eq!(mutants_in_words(&both[..1]), "the tests caught 1 of 1 deliberate bugs");
+        assert_eq!(mutants_in_words(&both[1..]), "the tests pass even without the new code");
         assert_eq!(mutant_in_words(&whole.mutant), "all of the work taken out: a.js, b.js");
     }
 

@@ -302,7 +302,7 @@ fn tests(report: &RunReport) -> Vec<SectionItem> {
             .mutants
             .iter()
             .filter(|tried| tried.outcome == MutantOutcome::Missed);
-        let missed = missed.map(|tried| format!("not noticed: {}", mutant_in_words(&tried.mutant)));
+        let missed = missed.map(|tried| format!("not caught: {}", mutant_in_words(&tried.mutant)));
         SectionItem::with(mutants_in_words(&look.mutants), missed.collect())
     });
     let confirmed = report.view.changed_tests.confirmed.iter().map(|confirmed| {

@@ -39,7 +39,7 @@ pub(super) fn draw(model: &Model, part: Rect, pen: &mut Pen<'_>) {
     }
 }
 
-/// `214 ran · pass as they were · bites 3/3 · 12s`: the evidence of a passing goal's tests.
+/// `214 ran · pass as they were · caught 3/3 bugs · 12s`: the evidence of a passing goal's tests.
 fn verdict(result: &GoalResult, run: &RunView) -> String {
     let look = run.iterations.latest_assessment();
     let took = short_duration(result.duration_ms);
@@ -74,10 +74,10 @@ fn verdict(result: &GoalResult, run: &RunView) -> String {
     }
     let (noticed, of) = noticed_mutants(&look.mutants);
     if of > 0 {
-        parts.push(format!("bites {noticed}/{of}"));
+        parts.push(format!("caught {noticed}/{of} bugs"));
     }
     if without_work(&look.mutants) == Some(MutantOutcome::Missed) {
-        parts.push("pass without the work".to_owned());
+        parts.push("pass without the new code".to_owned());
     }
     parts.push(took);
     parts.join(" · ")
