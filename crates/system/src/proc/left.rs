@@ -132,7 +132,11 @@ mod tests {
             group: alive.pid,
             input: None,
         };
-        let commands = || describe(std::slice::from_ref(&alive), place).into_iter().map(|left| left.command);
+        let commands = || {
+            describe(std::slice::from_ref(&alive), place)
+                .into_iter()
+                .map(|left| left.command)
+        };
         assert_eq!(commands().collect::<Vec<_>>(), ["sleep 1000"]);
         child.kill().unwrap();
         child.wait().unwrap();
