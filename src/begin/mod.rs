@@ -9,6 +9,7 @@ mod commands;
 mod found_requirements;
 mod import;
 mod other_loops;
+pub(crate) mod pip;
 mod priority;
 mod project_root;
 pub(crate) mod python;

@@ -1,12 +1,10 @@
 //! The commands that test, lint and type-check a project in Python.
 
-use std::path::Path;
-
 use super::project_root::{NO_PARTS, ProjectRoot};
 
-const PYPROJECT: &str = "pyproject.toml";
+pub(super) const PYPROJECT: &str = "pyproject.toml";
 /// Files that make a directory a project, and say what it needs.
-const MANIFESTS: [&str; 6] = [
+pub(super) const MANIFESTS: [&str; 6] = [
     PYPROJECT,
     "setup.py",
     "setup.cfg",
@@ -15,7 +13,7 @@ const MANIFESTS: [&str; 6] = [
     "Pipfile",
 ];
 /// Files beside the manifests that may name pytest.
-const ALSO: [&str; 4] = [
+pub(super) const ALSO: [&str; 4] = [
     "requirements-dev.txt",
     "dev-requirements.txt",
     "test-requirements.txt",
@@ -138,20 +136,6 @@ pub(crate) fn installer(manager: &str) -> Option<&'static str> {
         .into_iter()
         .find(|(_, run, _)| run.split(' ').next() == Some(manager));
     found.map(|(_, _, install)| install)
-}
-
-/// The argument of pip's installation that brings a module: the project, if the module is its own below `src` or one that it needs, or the module
-/// itself, if only the tests need it. Modules of the tests themselves are brought by nothing.
-pub(crate) fn brought_by<'m>(project: &Path, module: &'m str) -> Option<&'m str> {
-    let root = ProjectRoot::new(project, "");
-    let is_own = ["", ".py"].iter().any(|end| root.has(&format!("src/{module}{end}")));
-    // The first of them describe a package that can be installed.
-    let (packages, lists) = MANIFESTS.split_at(3);
-    let name = |names: &[&str]| names.iter().any(|name| root.text(name).contains(module));
-    match is_own || module != PYTEST && name(packages) {
-        true => Some("--editable ."),
-        false => (module == PYTEST || name(lists) || name(&ALSO)).then_some(module),
-    }
 }
 
 fn test_command(root: &ProjectRoot<'_>, tests: &[String], interpreter: &Interpreter) -> Option<String> {

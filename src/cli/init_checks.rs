@@ -10,7 +10,7 @@ use ralph_words::{counted, error_line, goal_in_words, short_duration};
 
 use crate::{
     app::{self, ProjectPlace},
-    begin::{CommandSuggestion, python},
+    begin::{CommandSuggestion, pip, python},
     config::{self, Loaded},
     error::{Failure, FailureKind},
 };
@@ -235,7 +235,7 @@ fn missing_program(project: &Path, goal: &CommandSuggestion, result: &GoalResult
         return None;
     }
     if let Some(module) = missing_module(&result.tail)
-        && python::brought_by(project, module).is_some()
+        && pip::brought_by(project, module).is_some()
     {
         return Some(module.to_owned());
     }
@@ -300,8 +300,8 @@ fn install(project: &Path, goal: &CommandSuggestion, program: &str) -> String {
         },
         _ if let Some(installer) = installer => format!("`{installer}` installs it"),
         (_, module) if command.contains(" -m ") => {
-            let what = python::brought_by(project, module).unwrap_or(module);
-            format!("`{manager} -m pip install {what}` installs it")
+            let what = pip::brought_by(project, module).unwrap_or_else(|| module.to_owned());
+            format!("`{}` installs it", pip::install_command(project, manager, &what))
         }
         _ => "install it first".to_owned(),
     };
@@ -368,37 +368,14 @@ mod tests {
     }
 
     #[test]
-    fn a_module_that_an_installation_brings_is_told_from_one_of_tests() {
-        let project = tempfile::tempdir().unwrap();
-        std::fs::create_dir_all(project.path().join("src/click")).unwrap();
-        std::fs::write(project.path().join("pyproject.toml"), "dependencies = [\"attrs\"]\n").unwrap();
-        std::fs::write(project.path().join("tox.ini"), "[testenv]\ndeps =\n    freezegun\n").unwrap();
-        for (said, module, brought_by) in [
-            (
-                "E   ModuleNotFoundError: No module named 'click'\n",
-                Some("click"),
-                Some("--editable ."),
-            ),
-            (
-                "ModuleNotFoundError: No module named 'attrs.filters'",
-                Some("attrs"),
-                Some("--editable ."),
-            ),
-            ("ModuleNotFoundError: No module named 'helpers'", Some("helpers"), None),
-            ("No module named 'freezegun'", Some("freezegun"), Some("freezegun")),
-            (
-                "/usr/bin/python3: No module named pytest",
-                Some("pytest"),
-                Some("pytest"),
-            ),
-            ("1 passed", None, None),
+    fn the_module_that_is_missing_is_named_as_python_names_it() {
+        for (said, module) in [
+            ("E   ModuleNotFoundError: No module named 'click'\n", Some("click")),
+            ("ModuleNotFoundError: No module named 'attrs.filters'", Some("attrs")),
+            ("/usr/bin/python3: No module named pytest", Some("pytest")),
+            ("1 passed", None),
         ] {
             assert_eq!(missing_module(said), module, "{said}");
-            assert_eq!(
-                module.and_then(|module| python::brought_by(project.path(), module)),
-                brought_by,
-                "{said}"
-            );
         }
     }
 }
