@@ -1,8 +1,9 @@
 //! The commands of a project's CI.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, env};
 
 use ralph_gate::runner::Runners;
+use ralph_text::is_part_of_word;
 use yaml_rust2::{
     Yaml, YamlLoader,
     parser::{Event, MarkedEventReceiver, Parser},
@@ -183,7 +184,9 @@ impl Step {
             return Vec::new();
         }
         let Some(whole) = self.whole() else {
-            let lines = needed.into_iter().filter(|line| runs_tests(line) && is_plain(line));
+            let lines = needed
+                .into_iter()
+                .filter(|line| runs_tests(line) && self.is_plain(line));
             return lines.filter_map(|line| self.placed(line)).collect();
         };
         let parts: Vec<String> = before.iter().chain([self]).filter_map(Step::whole).collect();
@@ -207,7 +210,7 @@ impl Step {
     /// All commands that prepare no machine as one; `None` without any, and if one cannot be told.
     fn whole(&self) -> Option<String> {
         let needed = self.needed();
-        let can_run = |line: &&str| is_plain(line) && !begins_with(line, &CONTROL);
+        let can_run = |line: &&str| self.is_plain(line) && !begins_with(line, &CONTROL);
         let is_whole = !needed.is_empty() && needed.iter().all(can_run);
         is_whole.then(|| self.placed(&needed.join(" && ")))?
     }
@@ -215,17 +218,35 @@ impl Step {
     /// Returns a command in the directory of the step, unless only the CI knows that.
     fn placed(&self, command: &str) -> Option<String> {
         match &self.directory {
-            Some(directory) => is_plain(directory).then(|| format!("cd {directory} && {command}")),
+            Some(directory) => self.is_plain(directory).then(|| format!("cd {directory} && {command}")),
             None => Some(command.to_owned()),
         }
     }
+
+    /// Whether a command can fail, and can be told without the CI: this machine or the step sets its variables.
+    fn is_plain(&self, line: &str) -> bool {
+        let sets = |command: &String, name: &str| {
+            command
+                .split_whitespace()
+                .any(|word| word.strip_prefix(name).is_some_and(|rest| rest.starts_with('=')))
+        };
+        let is_set =
+            |name: &str| env::var_os(name).is_some() || self.commands.iter().any(|command| sets(command, name));
+        !["${{", "||"].iter().any(|sign| line.contains(sign)) && variables(line).all(is_set)
+    }
 }
 
-/// Whether a command can be told without the CI, and can fail.
-fn is_plain(line: &str) -> bool {
-    !["${{", "||", "$GITHUB_", "$RUNNER_"]
-        .iter()
-        .any(|sign| line.contains(sign))
+/// The names of the variables of a command, without those that have a default.
+fn variables(line: &str) -> impl Iterator<Item = &str> {
+    line.split('$').skip(1).filter_map(|part| {
+        let name = match part.strip_prefix('{') {
+            Some(part) => part.split('}').next()?,
+            None => part.split(|sign| !is_part_of_word(sign)).next()?,
+        };
+        let is_name =
+            name.starts_with(|sign: char| sign.is_alphabetic() || sign == '_') && name.chars().all(is_part_of_word);
+        is_name.then_some(name)
+    })
 }
 
 /// Whether a command names tests; options name them to build or to leave them out (`--enable-tests`).
@@ -306,6 +327,10 @@ mod tests {
             (
                 "jobs:\n  a:\n    steps:\n    - {run: make all, working-directory: \"${{ github.workspace }}\"}\n    - run: make test\n",
                 &["make test"],
+            ),
+            (
+                "script: ['echo x >> \"${CI_FILE}\" && make test', 'make test ARGS=${ARGS:--v}', 'A=1 ctest $A $?', 'prove $CI_DIR/t']\n",
+                &["make test ARGS=${ARGS:--v}", "A=1 ctest $A $?"],
             ),
             ("script: |\n  for dir in spec/*; do\n    rspec $dir\n  done\n", &[]),
             ("script: [sudo apt install test, make, echo tests]\n", &[]),
