@@ -164,6 +164,39 @@ fn what_a_goal_writes_to_installed_packages_is_gone_for_the_next_one() {
 }
 
 #[test]
+fn what_a_goal_writes_to_the_repository_is_gone() {
+    needs!("node");
+    let sandbox = project(DONE);
+    // `git status` writes the times and places of files to the index.
+    let goal =
+        "git status && git config goal.ran yes && git commit --allow-empty --message Goal && git gc && node --test";
+    let linked = sandbox.home().join("linked");
+    let add = [
+        "worktree",
+        "add",
+        "--quiet",
+        linked.to_str().expect("it is text"),
+        "-b",
+        "linked",
+    ];
+    sandbox.git(add);
+    std::fs::copy(sandbox.project().join("PLAN.md"), linked.join("PLAN.md")).expect("a plan");
+    for project in [sandbox.project(), linked] {
+        let goal = format!("tests={goal}");
+        let run = sandbox
+            .looping(["--goal", &goal, "--max-iterations", "1"])
+            .current_dir(&project);
+        let finished = run.run(SOON);
+        assert_eq!(proof(&finished), Some(Proof::Tests), "{finished:?}");
+        let git = |args: &[&str]| sandbox.program("git").args(args).current_dir(&project).run(SOON);
+        assert_eq!(git(&["config", "goal.ran"]).code(), Some(1));
+        assert!(!git(&["log", "--all", "--format=%s"]).stdout.contains("Goal"));
+        // The index knows the files as they are in the project.
+        assert_eq!(git(&["diff-files", "--quiet", "package.json"]).code(), Some(0));
+    }
+}
+
+#[test]
 fn a_goal_of_any_user_removes_directories_of_packages() {
     needs!("node");
     if !getuid().is_root() {

@@ -273,8 +273,9 @@ impl Room {
     fn ignored(&self, content: &RoomContent) -> Result<Vec<PathBuf>, String> {
         let found = self.repository.ignored_in(self.checked_out());
         let mut found = found.map_err(|error| with_causes(&error))?;
-        let packages = content.packages.directories().iter();
-        packages.for_each(|path| _ = found.remove(path));
+        // An environment that ignores its own content is listed by parts.
+        let packages = content.packages.directories();
+        found.retain(|path| !packages.iter().any(|packages| path.starts_with(packages)));
         Ok(found.into_iter().collect())
     }
 
@@ -363,7 +364,8 @@ impl Room {
     }
 
     /// Returns the mounts by which a program finds the room in the place of the project. What it writes to installed packages
-    /// is gone when it has ended: it runs code of agents, which could change the packages for the next goal.
+    /// is gone when it has ended: it runs code of agents, which could change the packages for the next goal. So is what it
+    /// writes to the repository, which is the user's: even `git status` writes its index.
     /// The `slot` is its number among those that run at once.
     fn mounts(&self, slot: usize, layer: Option<&RoomLayer>) -> Vec<Mount> {
         let mut content = self.content.lock();
@@ -378,8 +380,8 @@ impl Room {
             at: packages.clone(),
             directory: packages,
         });
-        let history = self.history(&self.tree, MountWrites::Here);
-        let inside: Vec<Mount> = history.chain(packages).collect();
+        let history = self.history(&self.tree, MountWrites::To(written.join(format!("{launch}-git"))));
+        let inside: Vec<Mount> = history.into_iter().chain(packages).collect();
         let layer = layer.map(|layer| layer.mounts(slot, &self.root, &self.tree, &inside));
         let mounts = inside.into_iter().chain([self.in_place(&self.tree)]);
         let mounts = mounts.chain(layer.unwrap_or_default());
@@ -388,15 +390,14 @@ impl Room {
         mounts
     }
 
-    /// Returns the mount of the project's history in a copy of the project.
-    fn history(&self, tree: &Path, writes: MountWrites) -> impl Iterator<Item = Mount> {
-        let git = self.root.join(GIT);
-        let mount = |directory| Mount {
-            directory,
-            at: tree.join(GIT),
-            writes,
+    /// Returns the mount of the repository in a copy of the project. That of a linked work tree is elsewhere, and stays there.
+    fn history(&self, tree: &Path, writes: MountWrites) -> Option<Mount> {
+        let (own, common) = (self.root.join(GIT), self.repository.common_dir());
+        let (directory, at) = match own.is_dir() {
+            true => (own, tree.join(GIT)),
+            false => (common.to_owned(), common.to_owned()),
         };
-        git.is_dir().then_some(git).map(mount).into_iter()
+        directory.is_dir().then_some(Mount { directory, at, writes })
     }
 
     /// Copies the room into an empty directory. Returns the project in the copy, as ralph finds it, and the mounts by which a
@@ -406,7 +407,10 @@ impl Room {
     /// Why it could not be copied.
     pub(super) fn copy_to(&self, tree: &Path, slot: usize) -> Result<(PathBuf, Vec<Mount>), String> {
         copy_project(&self.tree, tree, &self.directory).map_err(|error| with_causes(&error))?;
-        let mounts = self.history(tree, MountWrites::Nowhere).chain([self.in_place(tree)]);
+        let mounts = self
+            .history(tree, MountWrites::Nowhere)
+            .into_iter()
+            .chain([self.in_place(tree)]);
         let mounts = mounts.chain(self.content.lock().caches.mounts(slot));
         Ok((self.project_in(tree), mounts.collect()))
     }

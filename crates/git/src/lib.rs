@@ -187,6 +187,11 @@ impl Repository {
     pub fn root(&self) -> &Path {
         &self.layout.root
     }
+
+    /// Returns git's directory of the repository, which all work trees share.
+    pub fn common_dir(&self) -> &Path {
+        &self.layout.common_dir
+    }
 }
 
 /// The side of an iteration that a checkpoint is on.
