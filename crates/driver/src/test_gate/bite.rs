@@ -49,7 +49,8 @@ pub(super) async fn narrow(runs: &mut AlteredRuns, candidates: &[Candidate], at_
     runs.narrow(as_they_are.collect(), &names).await
 }
 
-/// Tries `candidates`, each alone, until `is_enough` of those that were tried, or until a time. At least one is tried.
+/// Tries `candidates`, each alone, until `is_enough` of those that were tried, or as long as the next one would end before a
+/// time, if it took as long as the last. At least one is tried.
 pub(super) async fn bite(
     runs: &mut AlteredRuns,
     candidates: Vec<Candidate>,
@@ -58,11 +59,12 @@ pub(super) async fn bite(
 ) -> Vec<TriedMutant> {
     let mut tried = Vec::new();
     for candidate in candidates {
+        let began = Instant::now();
         let Some(outcome) = runs.outcome(candidate.file()).await else {
             break;
         };
         tried.push(candidate.tried(outcome));
-        if is_enough(&tried) || Instant::now() >= until {
+        if is_enough(&tried) || Instant::now() + began.elapsed() > until {
             break;
         }
     }
