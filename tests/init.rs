@@ -56,6 +56,13 @@ fn tests_for_which_no_command_is_known_are_named() {
         found.contains("note: no tests found, so runs of this project will end unverified"),
         "{found}"
     );
+    sandbox.write("part/readme", "");
+    let part = sandbox.untrusting_ralph(["init", "--dry-run", "Write hello.txt"]);
+    let part = part.current_dir(sandbox.project().join("part")).run(SOON).stderr;
+    assert!(
+        part.contains("hint: this is a part of /") && !found.contains("this is a part"),
+        "{part}"
+    );
     sandbox.write("test/runtests.jl", "");
     let found = note();
     assert!(

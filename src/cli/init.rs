@@ -159,6 +159,12 @@ pub(super) fn begin(
         };
         complain(&format!("note: {why}, so runs of this project will end unverified"));
         complain("hint: `ralph init --goal tests='COMMAND'` adds them");
+        if let Some(root) = git_root(&place.project).filter(|root| *root != place.project) {
+            complain(&format!(
+                "hint: this is a part of {}; `ralph init` there sets up all of it",
+                one_line(&root.display().to_string())
+            ));
+        }
     }
     // Only a repository has work trees.
     let tree = git_root(&place.project).map(|_| begin::tree_settings(&place.project));
