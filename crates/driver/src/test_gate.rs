@@ -2,6 +2,7 @@
 //!
 //! A record is written before any file is replaced, so that the agent's files can be restored after a crash.
 
+mod alterations;
 mod altered;
 mod beside;
 mod bite;
@@ -35,39 +36,33 @@ use ralph_gate::{
         FileContent, FileGuard, GuardError, OpenTrial, Originals, YardstickFile, YardstickKind, is_yardstick_alone,
         package_lists, yardstick_diff,
     },
-    mutants::has_mutants,
     runner::Runners,
 };
 use ralph_git::Undelivered;
 use ralph_system::paths::{ProjectPaths, RunPaths};
 use ralph_text::with_causes;
 
-use altered::{AlteredRuns, duration, narrowed};
-use beside::Start;
-use bite::Candidate;
+use alterations::Altering;
+use altered::duration;
+use beside::{Measure, Start};
 use ignored::off_loop;
 use in_place::{InPlace, blocking};
 
 pub use merged::check_merged;
 pub(super) use skips::baselines;
 use skips::{counted_alone, run_of, skipped_tests, skips_more};
-use without_work::{ChangedLines, WithWork, WithoutWork};
+use without_work::WithWork;
 pub(super) use without_work::{Work, added_lines};
-use work_tests::{FailedBefore, bitten};
+use work_tests::FailedBefore;
 use yardstick::Search;
 
 use super::{
     goals::{CheckedGoal, ExecutionContext, all_passed, check_all},
     reruns::check_for_claim,
     room::FilledRoom,
+    room_packages::PackageLists,
 };
 
-/// Alterations that may refuse a claim begin within this time at least, or within this many times the duration of the goals.
-const BITE_TIME: Duration = Duration::from_secs(60);
-const BITE_FACTOR: u32 = 3;
-/// One run of the goals with a mutant may take this long at least, or this many times the duration of the goals.
-const MUTANT_TIME: Duration = Duration::from_secs(10);
-const MUTANT_FACTOR: u32 = 3;
 /// The tests of a run's goals, as they were when it began.
 #[derive(Debug)]
 pub(super) struct TestGate {
@@ -357,6 +352,99 @@ pub(super) trait RunFiles: Send + Sync + 'static {
     fn undelivered(&self, latest: Option<&Checkpoint>) -> Result<Undelivered, String>;
 }
 
+/// Goals that were run, and what their verdict needs.
+struct RanGoals {
+    checked: Vec<CheckedGoal>,
+    /// The results with the originals and what measures, if they were run at the same time.
+    beside: Option<(Vec<CheckedGoal>, Measure)>,
+    took: Duration,
+    notices: Vec<Notice>,
+    /// `None` if it was not needed yet.
+    work: Option<Work>,
+}
+
+/// The goals of a look, and their place.
+struct Looking<Run> {
+    goals: Vec<Goal>,
+    parallel: bool,
+    place: Arc<ExecutionContext>,
+    run_files: Arc<Run>,
+    /// The checkpoint before the first iteration, and the latest one.
+    first: Option<Checkpoint>,
+    latest: Option<Checkpoint>,
+}
+
+impl<Run: RunFiles> Looking<Run> {
+    /// Finds the work, and the lists of packages that it changed.
+    async fn work(&self) -> (Work, PackageLists) {
+        let (run_files, first, latest) = (Arc::clone(&self.run_files), self.first.clone(), self.latest.clone());
+        let project = self.place.room.as_ref().map(|filled| filled.room.project());
+        let found = blocking(move || {
+            let work = run_files.work(first.as_ref(), latest.as_ref());
+            let lists = project.map(|project| package_lists(&project, &work.before));
+            Ok((work, lists.unwrap_or_default()))
+        });
+        found.await.unwrap_or_default()
+    }
+
+    fn run_for_claim(&self, goals: Vec<Goal>) -> impl Future<Output = Vec<CheckedGoal>> + use<Run> {
+        check_for_claim(goals, self.parallel, Arc::clone(&self.place))
+    }
+
+    /// Runs the goals, in the room with the packages that the work names, if there is one.
+    async fn run(&self, closer: Option<&Closer>) -> RanGoals {
+        let (mut notices, mut packages, mut work) = (Vec::new(), None, None);
+        if let Some(filled) = &self.place.room {
+            let (found, lists) = self.work().await;
+            work = Some(found);
+            let (told, objection) = setup::follow(filled, &self.place, self.first.clone(), &lists).await;
+            notices.extend(told);
+            packages = Some((lists, objection));
+        }
+        let began = Instant::now();
+        let both = match (&self.place.room, closer, &work) {
+            (Some(filled), Some(closer), Some(work)) if closer.gate.guard.is_some() => {
+                let start = Start {
+                    store: closer.gate.files.originals(closer.from),
+                    accepted: &closer.accepted,
+                    results: &closer.at_start,
+                };
+                beside::passing(&self.goals, self.parallel, &self.place, filled, start, work).await
+            }
+            _ => None,
+        };
+        let (mut checked, beside) = match (both, closer) {
+            (Some(both), _) => (both.as_left, Some((both.with_originals, both.measure))),
+            (None, Some(_)) => (self.run_for_claim(self.goals.clone()).await, None),
+            (None, None) => {
+                let checked = check_all(self.goals.clone(), self.parallel, Arc::clone(&self.place));
+                (checked.await, None)
+            }
+        };
+        let took = match beside {
+            Some(_) => duration(&checked, self.parallel),
+            None => began.elapsed(),
+        };
+        if let (Some(filled), Some(packages), false) = (&self.place.room, packages, all_passed(&checked)) {
+            let left = {
+                let (room, first) = (Arc::clone(&filled.room), self.first.clone());
+                move || room.left_by_agents(first.as_ref()).map_err(|error| with_causes(&error))
+            };
+            let run = |goals| self.run_for_claim(goals);
+            let (again, notice) = ignored::with_ignored(checked, filled, left, &self.goals, run, packages).await;
+            checked = again;
+            notices.extend(notice);
+        }
+        RanGoals {
+            checked,
+            beside,
+            took,
+            notices,
+            work,
+        }
+    }
+}
+
 /// Runs the goals. If they pass and decide a claim, also runs the trial, the mutants and the goals without the work.
 pub(super) async fn look<Run: RunFiles>(
     goals: Vec<Goal>,
@@ -366,84 +454,64 @@ pub(super) async fn look<Run: RunFiles>(
     run_files: &Arc<Run>,
     [first, latest]: [Option<Checkpoint>; 2],
 ) -> Look {
-    let place = Arc::new(place);
-    let find_work = || {
-        let (run_files, first, latest) = (Arc::clone(run_files), first.clone(), latest.clone());
-        let project = place.room.as_ref().map(|filled| filled.room.project());
-        blocking(move || {
-            let work = run_files.work(first.as_ref(), latest.as_ref());
-            let lists = project.map(|project| package_lists(&project, &work.before));
-            Ok((work, lists.unwrap_or_default()))
-        })
+    let looking = Looking {
+        goals,
+        parallel,
+        place: Arc::new(place),
+        run_files: Arc::clone(run_files),
+        first,
+        latest,
     };
-    let (mut notices, mut packages, mut work) = (Vec::new(), None, None);
-    if let Some(filled) = &place.room {
-        let (found, lists) = find_work().await.unwrap_or_default();
-        work = Some(found);
-        let (told, objection) = setup::follow(filled, &place, first.clone(), &lists).await;
-        notices.extend(told);
-        packages = Some((lists, objection));
-    }
-    let began = Instant::now();
-    let beside = match (&place.room, &closer, &work) {
-        (Some(filled), Some(closer), Some(work)) if closer.gate.guard.is_some() => {
-            let start = Start {
-                store: closer.gate.files.originals(closer.from),
-                accepted: &closer.accepted,
-                results: &closer.at_start,
-            };
-            beside::passing(&goals, parallel, &place, filled, start, work).await
-        }
-        _ => None,
-    };
-    let (mut checked, beside) = match (beside, &closer) {
-        (Some(both), _) => (both.as_left, Some((both.with_originals, both.measure))),
-        (None, Some(_)) => (check_for_claim(goals.clone(), parallel, Arc::clone(&place)).await, None),
-        (None, None) => (check_all(goals.clone(), parallel, Arc::clone(&place)).await, None),
-    };
-    let took = match beside {
-        Some(_) => duration(&checked, parallel),
-        None => began.elapsed(),
-    };
-    if let (Some(filled), Some(packages), false) = (&place.room, packages, all_passed(&checked)) {
-        let run = |goals| check_for_claim(goals, parallel, Arc::clone(&place));
-        let left = {
-            let (room, first) = (Arc::clone(&filled.room), first.clone());
-            move || room.left_by_agents(first.as_ref()).map_err(|error| with_causes(&error))
-        };
-        let (again, notice) = ignored::with_ignored(checked, filled, left, &goals, run, packages).await;
-        checked = again;
-        notices.extend(notice);
-    }
-    let mut look = Look {
-        results: results(&checked),
-        notices,
+    let mut ran = looking.run(closer.as_ref()).await;
+    let look = Look {
+        results: results(&ran.checked),
+        notices: std::mem::take(&mut ran.notices),
         ..Look::default()
     };
-    let passed = all_passed(&checked);
-    let Some(Closer {
+    match closer.filter(|_| all_passed(&ran.checked)) {
+        Some(closer) => judged(look, looking, ran, closer).await,
+        None => look,
+    }
+}
+
+/// Adds to a look whether passing goals are evidence.
+async fn judged<Run: RunFiles>(mut look: Look, looking: Looking<Run>, ran: RanGoals, closer: Closer) -> Look {
+    let Closer {
         gate,
         bite: wanted,
         from,
         before,
         at_start,
         accepted,
-    }) = closer.filter(|_| passed)
-    else {
-        return look;
+    } = closer;
+    let RanGoals {
+        checked,
+        beside,
+        took,
+        work,
+        ..
+    } = ran;
+    let work = match work {
+        Some(work) => work,
+        None => looking.work().await.0,
     };
     let Work {
         lines,
         before: before_work,
         suppressions,
         is_known,
-    } = match work {
-        Some(work) => work,
-        None => find_work().await.unwrap_or_default().0,
-    };
+    } = work;
+    let Looking {
+        goals,
+        parallel,
+        place,
+        run_files,
+        first,
+        latest,
+    } = looking;
     let before_work = Arc::new(before_work);
     let found = {
-        let (run_files, latest) = (Arc::clone(run_files), latest.clone());
+        let latest = latest.clone();
         off_loop(move || run_files.undelivered(latest.as_ref())).await
     };
     if let Some(doubt) = delivered::doubt(&found) {
@@ -483,7 +551,7 @@ pub(super) async fn look<Run: RunFiles>(
     };
     let changed_tests: Vec<String> = changes.iter().map(|change| change.path.to_string()).collect();
     let tries = !changes.is_empty() || skips_more(&checked, &before);
-    let (mut counted, with_work): (Vec<Goal>, Vec<WithWork>) = goals
+    let (counted, with_work): (Vec<Goal>, Vec<WithWork>) = goals
         .iter()
         .zip(&checked)
         .filter(|(_, checked)| checked.result.tests.as_ref().is_some_and(|tests| tests.ran() > 0))
@@ -492,7 +560,7 @@ pub(super) async fn look<Run: RunFiles>(
         .map(|(goal, checked)| (goal.clone(), WithWork::from_checked(checked)))
         .unzip();
     look.notices.extend(suppressed(&suppressions));
-    let failed_before = Arc::new(FailedBefore::of(&counted, &at_start));
+    let failed_before = FailedBefore::of(&counted, &at_start);
     let originals = Arc::new(originals);
     let in_place = match InPlace::begin(&originals, &site.project, &site.record).await {
         Ok(in_place) => in_place,
@@ -604,78 +672,29 @@ pub(super) async fn look<Run: RunFiles>(
             return look;
         }
     }
-    let mut tries_without = None;
+    let mut altering = Altering {
+        goals: counted,
+        took,
+        parallel,
+        place,
+        originals,
+        failed_before,
+        project: site.project.clone(),
+        record: site.record.clone(),
+        lines,
+        before: before_work,
+        wanted,
+    };
+    let mut runs = None;
     if bites && passed {
-        let until = Instant::now() + bite_time(took);
-        // A mutant may never end.
-        let patience = MUTANT_TIME.max(took.saturating_mul(MUTANT_FACTOR));
-        let patience_ms = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
-        for goal in &mut counted {
-            goal.timeout_ms = goal.timeout_ms.min(patience_ms);
-        }
-        let mut runs = AlteredRuns {
-            held: in_place.clone(),
-            goals: counted.clone(),
-            narrowed: None,
-            took,
-            parallel,
-            place: Arc::clone(&place),
-        };
-        look.mutants = bitten(
-            &mut runs,
-            &report,
-            &site.project,
-            &originals,
-            &failed_before,
-            lines.clone(),
-            until,
-        )
-        .await;
-        tries_without = Some(runs).filter(|_| in_place.is_held());
+        let (tried, altered) = altering.of_tests(&in_place, &report).await;
+        look.mutants = tried;
+        runs = Some(altered).filter(|_| in_place.is_held());
     }
     let mut ended = in_place.end().await;
-    if let (Ok(()), Some(mut runs)) = (&ended, tries_without) {
-        let altered = alterations_of_work(Arc::clone(&originals), Arc::clone(&site), lines).await;
-        let goals = {
-            let (originals, site, runners) = (Arc::clone(&originals), Arc::clone(&site), gate.runners);
-            let goals = counted.clone();
-            blocking(move || {
-                let mut files = originals.new_tests(&site.project)?;
-                files.extend(changed_tests);
-                let paths: BTreeSet<&str> = files.iter().map(String::as_str).collect();
-                Ok(match files.is_empty() {
-                    true => Some(Vec::new()),
-                    // Any test may read what is no source.
-                    false if !paths.iter().all(|path| has_mutants(path)) => None,
-                    false => narrowed(&goals, runners, &paths, &BTreeSet::new()),
-                })
-            })
-        };
-        let goals = WithoutWork {
-            of_changed: goals.await.unwrap_or_default(),
-            failed_before: failed_before.all_names().map(<[String]>::to_vec),
-            goals: counted,
-        };
-        // Runs that decide nothing may take as long as the goals once more.
-        let until = Instant::now()
-            + match wanted {
-                Bite::Require => bite_time(took),
-                Bite::Off | Bite::Report | Bite::Refuse => took,
-            };
-        let mut without = Ok(None);
-        let is_cheap = goals.is_narrow() && (runs.narrowed.is_some() || !runs.are_long() || goals.runs_nothing());
-        if wanted == Bite::Require || altered.is_empty() || is_cheap {
-            let record = site.record.clone();
-            without = without_work::tried(record, originals, before_work, goals, &with_work, parallel, place).await;
-        }
-        ended = match without {
-            Ok(tried) => {
-                look.mutants.extend(tried);
-                let tried = bite::of_work(&mut runs, altered, (site.project.clone(), site.record.clone()), until);
-                tried.await.map(|tried| look.mutants.extend(tried))
-            }
-            Err(error) => Err(error),
-        };
+    if let (Ok(()), Some(runs)) = (&ended, runs) {
+        let tried = altering.of_work(runs, changed_tests, &with_work).await;
+        ended = tried.map(|tried| look.mutants.extend(tried));
     }
     if let Err(error) = ended {
         let why = format!("the agent's files could not be restored: {}", with_causes(&error));
@@ -707,23 +726,8 @@ fn suppressed(added: &BTreeMap<&str, u32>) -> Option<Notice> {
     })
 }
 
-/// The time for what may refuse a claim, after goals that took so long.
-fn bite_time(took: Duration) -> Duration {
-    BITE_TIME.max(took.saturating_mul(BITE_FACTOR))
-}
-
 fn results(checked: &[CheckedGoal]) -> Vec<GoalResult> {
     checked.iter().map(|checked| checked.result.clone()).collect()
-}
-
-/// Returns alterations of the lines that the run changed, without those of tests in files of their own.
-async fn alterations_of_work(originals: Arc<Originals>, site: Arc<Site>, mut lines: ChangedLines) -> Vec<Candidate> {
-    let found = blocking(move || {
-        let is_test = |path: &String| originals.test_files().any(|test| test == path);
-        lines.retain(|(path, _)| has_mutants(path) && (!is_test(path) || path.ends_with(".rs")));
-        Ok(bite::work(&site.project, lines))
-    });
-    found.await.unwrap_or_default()
 }
 
 /// The result of a trial of `changes` that could not run.

@@ -29,7 +29,7 @@ const TESTS: usize = 24;
 const OF_ONE_TEST: usize = 2;
 
 /// The failures of the goals before the first iteration.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct FailedBefore {
     /// The names of failed tests, as the runners print them.
     names: Vec<String>,
@@ -153,12 +153,12 @@ pub(super) async fn bitten(
     report: &[CheckedGoal],
     project: &Path,
     originals: &Arc<Originals>,
-    failed_before: &Arc<FailedBefore>,
+    failed_before: &FailedBefore,
     lines: ChangedLines,
     until: Instant,
 ) -> Vec<TriedMutant> {
     let of_work = {
-        let (project, originals, before) = (project.to_owned(), Arc::clone(originals), Arc::clone(failed_before));
+        let (project, originals, before) = (project.to_owned(), Arc::clone(originals), failed_before.clone());
         blocking(move || Ok(find(&originals, &project, &before))).await
     };
     let mut mutants = tried(runs, of_work.unwrap_or_default(), report, until).await;
