@@ -40,6 +40,7 @@ impl GuardWaiter {
         files: ChildFiles,
         child_id: String,
     ) -> GuardWaiter {
+        children.guard_started();
         GuardWaiter {
             children,
             shared,
@@ -85,6 +86,7 @@ impl GuardWaiter {
         self.children.reap_adopted();
         *self.shared.end.lock() = Some(finding);
         self.shared.wake_reader();
+        self.children.guard_ended();
     }
 }
 

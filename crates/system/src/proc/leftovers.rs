@@ -20,7 +20,7 @@ use nix::{
     },
     unistd::{Pid, getpid, getsid},
 };
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 
 use super::{RUN_ID_VAR, process::Process, system, tree};
 
@@ -44,6 +44,9 @@ pub(super) struct StartedChildren {
     inherited: OnceLock<Vec<Process>>,
     /// Whether this process never becomes the parent of orphans.
     adopts_none: AtomicBool,
+    /// The number of guards that are waited for.
+    guards: Mutex<usize>,
+    guard_ended: Condvar,
 }
 
 impl StartedChildren {
@@ -67,6 +70,22 @@ impl StartedChildren {
         self.adopts_none.store(true, Ordering::Release);
         // Refused only by kernels that have no sub-reapers.
         _ = system::stop_being_subreaper();
+    }
+
+    pub(super) fn guard_started(&self) {
+        *self.guards.lock() += 1;
+    }
+
+    pub(super) fn guard_ended(&self) {
+        *self.guards.lock() -= 1;
+        self.guard_ended.notify_all();
+    }
+
+    /// Returns once no guard is left, or when that takes too long. Guards that were told to end have their trees to end first.
+    pub(super) fn wait_for_guards(&self) {
+        let deadline = Instant::now() + PATIENCE;
+        let mut guards = self.guards.lock();
+        while *guards > 0 && !self.guard_ended.wait_until(&mut guards, deadline).timed_out() {}
     }
 
     /// Ends the children that this process did not start.

@@ -358,9 +358,10 @@ impl Supervisor {
         self.children.end_orphans();
     }
 
-    /// Ends all helpers and all orphans: the last thing that ralph does.
+    /// Ends all helpers and all orphans, once the guards of dropped children have ended: the last thing that ralph does.
     pub fn leave(&self) {
         self.helpers.close();
+        self.children.wait_for_guards();
         self.end_orphans();
     }
 }
