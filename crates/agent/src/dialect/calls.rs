@@ -1,51 +1,9 @@
-//! Tool calls in progress: data from their beginning that the events of their end do not repeat.
-
-use std::collections::HashMap;
+//! Arguments of tool calls as texts for people.
 
 use ralph_core::event::clip;
 use serde_json::Value;
 
 use super::OUTPUT_CAP_BYTES;
-
-/// Most calls that are remembered. Further open calls are not recorded.
-const CALLS_CAP: usize = 1024;
-
-/// The calls that have begun and not ended.
-#[derive(Debug, Default)]
-pub(super) struct OpenCalls(HashMap<String, OpenCall>);
-
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct OpenCall {
-    pub(super) tool: String,
-    /// The file that the call concerns, if any.
-    pub(super) path: Option<String>,
-    started_ms: Option<u64>,
-}
-
-impl OpenCalls {
-    pub(super) fn begin(&mut self, id: &str, tool: &str, path: Option<&str>, started_ms: u64) {
-        if self.0.len() < CALLS_CAP {
-            let call = OpenCall {
-                tool: tool.to_owned(),
-                path: path.map(str::to_owned),
-                started_ms: Some(started_ms),
-            };
-            self.0.insert(id.to_owned(), call);
-        }
-    }
-
-    /// Removes and returns the call. If its beginning was not reported, the result has no tool.
-    pub(super) fn end(&mut self, id: &str) -> OpenCall {
-        self.0.remove(id).unwrap_or_default()
-    }
-}
-
-impl OpenCall {
-    /// The duration until `ended_ms`; 0 if the clock was set back.
-    pub(super) fn duration_ms(&self, ended_ms: u64) -> Option<u64> {
-        Some(ended_ms.saturating_sub(self.started_ms?))
-    }
-}
 
 /// The argument that tells a user what a tool works on: the command, the path, the question.
 pub(crate) fn short_input(input: &Value) -> String {
@@ -257,16 +215,5 @@ mod tests {
         let mut many: Value = (0..100).map(|n| (format!("k{n}"), json!(n))).collect();
         many["path"] = json!("p");
         assert_eq!(tool_input(&many).split(' ').count(), 1 + OPTIONS);
-    }
-
-    #[test]
-    fn a_call_knows_its_tool_and_how_long_it_took() {
-        let mut calls = OpenCalls::default();
-        calls.begin("1", "shell", None, 1000);
-        let call = calls.end("1");
-        assert_eq!((call.tool.as_str(), call.duration_ms(3500)), ("shell", Some(2500)));
-        assert_eq!(call.duration_ms(500), Some(0), "the clock was set back");
-        assert_eq!(calls.end("1"), OpenCall::default(), "it ends once");
-        assert_eq!(calls.end("1").duration_ms(1), None);
     }
 }

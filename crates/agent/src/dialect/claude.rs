@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use ralph_core::event::{
-    AgentSignal, Exit, FileChange, Problem, ProblemKind, SessionId, Usage, UsageWindow, WindowKind, clip, clip_start,
+    AgentSignal, Exit, FileChange, Problem, ProblemKind, SessionId, Usage, UsageWindow, WindowKind, clip_start,
 };
 use serde_json::Value;
 
@@ -14,15 +14,14 @@ use super::{
     DialectRow,
     DialectTrait::{CountsSubagents, StreamsText, Structured, Subagents, UsageInTurn},
     Finish, JsonDialect, JsonTurn, TEXT_CAP_BYTES,
-    calls::{OpenCalls, path_in, short_input, tool_input},
+    calls::short_input,
     classify::{classify, from_name, from_status, one_line, repeated, with_time},
     claude_subagents::ClaudeSubagents,
     clock::ZonedClock,
     fields::{array, number, percent, text},
-    head,
-    lines::UnknownReports,
     reset::{epoch_ms, in_ms, until_in_text},
-    verdict::{self, without_verdict},
+    turn::{TurnSoFar, thought},
+    verdict,
 };
 use crate::usage::EarlierTurns;
 
@@ -41,11 +40,9 @@ const FIRST_WITH_SUMS: [u64; 3] = [2, 1, 277];
 /// One turn, built from its events.
 #[derive(Debug, Default)]
 pub(crate) struct ClaudeTurn {
-    unknown: UnknownReports,
-    calls: OpenCalls,
+    /// Its last message is one of the agent itself, not of one of its sub-agents.
+    turn: TurnSoFar,
     opened: bool,
-    /// The last message of the agent itself, not of one of its sub-agents.
-    message: Option<String>,
     /// The name of the API's error.
     error: Option<String>,
     /// The end of the limit because of which a request was refused.
@@ -79,7 +76,7 @@ impl JsonTurn for ClaudeTurn {
             "command_lifecycle" => {}
             // Pieces of text that arrive as a whole later; they are requested as a sign of life.
             "stream_event" => delta(event, out),
-            other => self.unknown(other, event, out),
+            other => self.turn.unknown(other, event, out),
         }
     }
 
@@ -89,7 +86,7 @@ impl JsonTurn for ClaudeTurn {
             _ if self.ended => {}
             // A program that crashed has not continued.
             Some(result) if finish.exit == Some(Exit::Code { code: 0 }) => self.end(&result, clock, out),
-            Some(_) | None => without_verdict(finish, self.message.take(), clock, out),
+            Some(_) | None => self.turn.end(Some(verdict::problem(finish, clock)), out),
         }
     }
 }
@@ -98,7 +95,7 @@ impl ClaudeTurn {
     /// Ends the turn with a problem that claude does not report itself.
     pub(crate) fn fail_with(&mut self, problem: Problem, out: &mut Vec<AgentSignal>) {
         if !std::mem::replace(&mut self.ended, true) {
-            verdict::end(Some(problem), self.message.take(), out);
+            self.turn.end(Some(problem), out);
         }
     }
 
@@ -106,13 +103,9 @@ impl ClaudeTurn {
     pub(crate) fn passes(&mut self, result: &Value) {
         let last = result.get("result").and_then(Value::as_str);
         let last = last.filter(|text| !text.is_empty());
-        self.message = last
+        self.turn.message = last
             .map(|text| clip_start(text, TEXT_CAP_BYTES))
-            .or(self.message.take());
-    }
-
-    fn unknown(&mut self, kind: &str, event: &Value, out: &mut Vec<AgentSignal>) {
-        self.unknown.report(kind, || format!("unknown event {event}"), out);
+            .or(self.turn.message.take());
     }
 
     fn system(&mut self, event: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
@@ -139,7 +132,7 @@ impl ClaudeTurn {
             | "hook_progress"
             | "hook_response"
             | "compact_boundary" => {}
-            other => self.unknown(&format!("system/{other}"), event, out),
+            other => self.turn.unknown(&format!("system/{other}"), event, out),
         }
     }
 
@@ -153,30 +146,15 @@ impl ClaudeTurn {
         let own = event.get("parent_tool_use_id").is_none_or(Value::is_null);
         for block in array(event, "/message/content") {
             match text(block, "/type") {
-                "text" => {
-                    let said = clip_start(text(block, "/text"), TEXT_CAP_BYTES);
-                    if own {
-                        self.message = Some(said.clone());
-                        out.push(AgentSignal::Said { text: said });
-                    } else {
-                        out.push(AgentSignal::Thought { text: said });
-                    }
-                }
-                "thinking" => {
-                    let thought = clip(text(block, "/thinking"), TEXT_CAP_BYTES);
-                    if !thought.is_empty() {
-                        out.push(AgentSignal::Thought { text: thought });
-                    }
-                }
+                "text" if own => self.turn.said(text(block, "/text"), out),
+                "text" => thought(text(block, "/text"), out),
+                "thinking" => thought(text(block, "/thinking"), out),
                 "redacted_thinking" => {}
                 "tool_use" | "server_tool_use" => {
-                    let (call, tool) = (text(block, "/id").to_owned(), text(block, "/name").to_owned());
-                    let input = &block["input"];
-                    self.calls.begin(&call, &tool, path_in(input), clock.now_ms);
-                    let input = tool_input(input);
-                    out.push(AgentSignal::ToolStarted { call, tool, input });
+                    let call = (text(block, "/id"), text(block, "/name"));
+                    self.turn.tool_started(call, &block["input"], clock.now_ms, out);
                 }
-                other => self.unknown(&format!("block/{other}"), event, out),
+                other => self.turn.unknown(&format!("block/{other}"), event, out),
             }
         }
     }
@@ -219,7 +197,6 @@ impl ClaudeTurn {
                 continue;
             }
             let id = text(block, "/tool_use_id");
-            let call = self.calls.end(id);
             self.subagents.tool_ended(id, out);
             let ok = block.get("is_error").and_then(Value::as_bool) != Some(true);
             let changed = file_change(event).filter(|_| ok);
@@ -227,13 +204,7 @@ impl ClaudeTurn {
                 Some(changed) => changed.diff.clone(),
                 None => content(block),
             };
-            out.push(AgentSignal::ToolEnded {
-                call: id.to_owned(),
-                ok,
-                output: head(&output),
-                duration_ms: call.duration_ms(clock.now_ms),
-                tool: call.tool,
-            });
+            self.turn.tool_ended(id, (ok, &output), clock.now_ms, out);
             if let Some(ClaudeFileChange { path, change, .. }) = changed {
                 out.push(AgentSignal::FileChanged { path, change });
             }
@@ -277,7 +248,7 @@ impl ClaudeTurn {
 
     fn result(&mut self, event: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         if self.ended {
-            return self.unknown("second-result", event, out);
+            return self.turn.unknown("second-result", event, out);
         }
         if let Some(usage) = self.usage_of_turn(event) {
             let usage = usage.since(self.told);
@@ -327,7 +298,7 @@ impl ClaudeTurn {
             ok: !failed,
             message: last
                 .map(|text| clip_start(text, TEXT_CAP_BYTES))
-                .or(self.message.take()),
+                .or(self.turn.message.take()),
         });
     }
 

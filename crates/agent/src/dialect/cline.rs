@@ -9,12 +9,10 @@ use super::{
     DialectRow,
     DialectTrait::{StreamsText, Structured, UsageInTurn},
     Finish, JsonDialect, JsonTurn, TEXT_CAP_BYTES,
-    calls::{OpenCalls, path_in, tool_input},
     classify::classify_answer,
     clock::ZonedClock,
     fields::{number, text},
-    head,
-    lines::UnknownReports,
+    turn::{TurnSoFar, thought},
     verdict,
 };
 
@@ -26,12 +24,9 @@ pub(super) const ROW: DialectRow = DialectRow {
 
 #[derive(Debug, Default)]
 struct ClineTurn {
-    unknown: UnknownReports,
-    calls: OpenCalls,
+    turn: TurnSoFar,
     /// The thought so far. Its end is reported after the text that follows it.
     thought: String,
-    /// The last complete message.
-    message: Option<String>,
     end: Option<ClineEnd>,
 }
 
@@ -52,7 +47,7 @@ impl JsonTurn for ClineTurn {
                 self.end = Some(end(line, clock));
             }
             "hook_event" | "run_aborted" => {}
-            other => self.unknown(other, line, out),
+            other => self.turn.unknown(other, line, out),
         }
     }
 
@@ -62,7 +57,7 @@ impl JsonTurn for ClineTurn {
             Some(ClineEnd::Failed(problem)) => Some(problem),
             Some(ClineEnd::Aborted) | None => Some(verdict::problem(finish, clock)),
         };
-        verdict::end(problem, self.message.take(), out);
+        self.turn.end(problem, out);
     }
 }
 
@@ -85,15 +80,8 @@ impl ClineTurn {
             }
             ("content_start", "tool") => {
                 self.end_thought(out);
-                let call = text(event, "/toolCallId").to_owned();
-                let tool = text(event, "/toolName").to_owned();
-                let input = &event["input"];
-                self.calls.begin(&call, &tool, path_in(input), clock.now_ms);
-                out.push(AgentSignal::ToolStarted {
-                    call,
-                    tool,
-                    input: tool_input(input),
-                });
+                let call = (text(event, "/toolCallId"), text(event, "/toolName"));
+                self.turn.tool_started(call, &event["input"], clock.now_ms, out);
             }
             ("content_update", "tool") => {
                 let chunk = text(event, "/update/chunk");
@@ -102,32 +90,21 @@ impl ClineTurn {
                     text: chunk.to_owned(),
                 }));
             }
-            ("content_end", "text") => {
-                let said = text(event, "/text").to_owned();
-                self.message = Some(said.clone());
-                out.push(AgentSignal::Said { text: said });
-            }
+            ("content_end", "text") => self.turn.said(text(event, "/text"), out),
             ("content_end", "reasoning") => self.end_thought(out),
             ("content_end", "tool") => self.tool_end(event, clock, out),
             ("usage", _) => out.push(AgentSignal::Usage { usage: usage(event) }),
             // The errors of tools are in their results, those of the model in `run_result`.
             ("iteration_start" | "iteration_end" | "error" | "done", _) => {}
-            (other, _) => self.unknown(other, event, out),
+            (other, _) => self.turn.unknown(other, event, out),
         }
     }
 
     fn end_thought(&mut self, out: &mut Vec<AgentSignal>) {
-        let text = std::mem::take(&mut self.thought);
-        out.extend((!text.is_empty()).then_some(AgentSignal::Thought { text }));
-    }
-
-    fn unknown(&mut self, kind: &str, event: &Value, out: &mut Vec<AgentSignal>) {
-        self.unknown.report(kind, || format!("unknown event {event}"), out);
+        thought(&std::mem::take(&mut self.thought), out);
     }
 
     fn tool_end(&mut self, event: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
-        let id = text(event, "/toolCallId");
-        let call = self.calls.end(id);
         let output = &event["output"];
         // A tool that takes several commands or files has as many results.
         let results: Vec<&Value> = match output {
@@ -140,17 +117,9 @@ impl ClineTurn {
             (result, _) => result.to_owned(),
         };
         let said: Vec<String> = results.iter().map(said).collect();
-        let change = match call.tool.as_str() {
-            "editor" if ok => call.path.clone(),
-            _ => None,
-        };
-        out.push(AgentSignal::ToolEnded {
-            call: id.to_owned(),
-            ok,
-            output: head(&said.join("\n")),
-            duration_ms: call.duration_ms(clock.now_ms),
-            tool: call.tool,
-        });
+        let end = (ok, &*said.join("\n"));
+        let call = self.turn.tool_ended(text(event, "/toolCallId"), end, clock.now_ms, out);
+        let change = call.path.filter(|_| ok && call.tool == "editor");
         let is_new = said[..].concat().starts_with("File created");
         out.extend(change.map(|path| AgentSignal::FileChanged {
             path,

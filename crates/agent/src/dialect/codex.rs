@@ -3,22 +3,21 @@
 //! An `error` event is either a retry ("Reconnecting... 2/5 (why)") or the failure that `turn.failed` repeats; an
 //! *item* of type `error` is only a warning. A failed patch produces no event at all.
 
-use ralph_core::event::{AgentSignal, FileChange, Problem, SessionId, Usage, clip, clip_start};
+use ralph_core::event::{AgentSignal, FileChange, Problem, SessionId, Usage, clip};
 use serde_json::{Value, json};
 
 use super::{
     DialectRow,
     DialectTrait::{CountsSubagents, Structured, Subagents, SumsUsage},
-    Finish, JsonDialect, JsonTurn, TEXT_CAP_BYTES, ZonedClock,
-    calls::OpenCalls,
+    Finish, JsonDialect, JsonTurn, ZonedClock,
     classify::{classify, one_line, repeated},
     codex_subagents::CodexSubagents,
     command_line::bare_command,
     fields::text,
     head,
-    lines::UnknownReports,
     todos::TodoList,
-    verdict::without_verdict,
+    turn::{TurnSoFar, thought},
+    verdict,
 };
 
 /// The text for a failure that codex does not explain.
@@ -33,11 +32,8 @@ pub(super) const ROW: DialectRow = DialectRow {
 /// One turn, built from its events.
 #[derive(Debug, Default)]
 pub(crate) struct CodexTurn {
-    unknown: UnknownReports,
-    calls: OpenCalls,
+    turn: TurnSoFar,
     todos: TodoList,
-    /// The last assistant message; the final one once the turn has ended.
-    message: Option<String>,
     /// The last reported error. It may turn out to be the failure of the turn.
     error: Option<String>,
     /// The agent's own thread.
@@ -67,7 +63,7 @@ impl JsonTurn for CodexTurn {
                 self.fail(&message, clock, out);
             }
             "error" => self.error(text(event, "/message"), clock, out),
-            other => self.unknown(other, event, out),
+            other => self.turn.unknown(other, event, out),
         }
     }
 
@@ -78,22 +74,18 @@ impl JsonTurn for CodexTurn {
         }
         match self.error.take() {
             Some(error) => self.fail(&error, clock, out),
-            None => without_verdict(finish, self.message.take(), clock, out),
+            None => self.turn.end(Some(verdict::problem(finish, clock)), out),
         }
     }
 }
 
 impl CodexTurn {
-    fn unknown(&mut self, kind: &str, event: &Value, out: &mut Vec<AgentSignal>) {
-        self.unknown.report(kind, || format!("unknown event {event}"), out);
-    }
-
     fn item_started(&mut self, event: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         let item = &event["item"];
         self.todo_list(item, out);
         if let Some((tool, input)) = tool(item) {
             let call = text(item, "/id").to_owned();
-            self.calls.begin(&call, &tool, None, clock.now_ms);
+            self.turn.call_began((&call, &tool), None, clock.now_ms);
             out.push(AgentSignal::ToolStarted { call, tool, input });
         }
     }
@@ -101,14 +93,8 @@ impl CodexTurn {
     fn item_completed(&mut self, event: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         let item = &event["item"];
         match text(item, "/type") {
-            "agent_message" => {
-                let said = clip_start(text(item, "/text"), TEXT_CAP_BYTES);
-                self.message = Some(said.clone());
-                out.push(AgentSignal::Said { text: said });
-            }
-            "reasoning" => out.push(AgentSignal::Thought {
-                text: clip(text(item, "/text"), TEXT_CAP_BYTES),
-            }),
+            "agent_message" => self.turn.said(text(item, "/text"), out),
+            "reasoning" => thought(text(item, "/text"), out),
             "file_change" => file_changes(item, out),
             // codex repeats the list at the end of the turn.
             "todo_list" => self.todo_list(item, out),
@@ -124,13 +110,13 @@ impl CodexTurn {
                         tool,
                         ok: !matches!(text(item, "/status"), "failed" | "declined"),
                         output: head(&tool_output(item)),
-                        duration_ms: self.calls.end(text(item, "/id")).duration_ms(clock.now_ms),
+                        duration_ms: self.turn.call_ended(text(item, "/id")).duration_ms(clock.now_ms),
                     });
                     if other == "collab_tool_call" {
                         self.subagents.take(item, self.thread.as_deref(), clock.now_ms, out);
                     }
                 }
-                None => self.unknown(&format!("item/{other}"), event, out),
+                None => self.turn.unknown(&format!("item/{other}"), event, out),
             },
         }
     }
@@ -210,7 +196,7 @@ impl CodexTurn {
         if !std::mem::replace(&mut self.ended, true) {
             out.push(AgentSignal::TurnEnded {
                 ok,
-                message: self.message.take(),
+                message: self.turn.message.take(),
             });
         }
     }

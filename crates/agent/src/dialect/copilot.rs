@@ -2,19 +2,17 @@
 //!
 //! The session's id is only in `result`. Tokens are not reported here, unlike over ACP.
 
-use ralph_core::event::{AgentSignal, FileChange, Problem, ProblemKind, SessionId, clip_start};
+use ralph_core::event::{AgentSignal, FileChange, Problem, ProblemKind, SessionId};
 use serde_json::Value;
 
 use super::{
     DialectRow,
     DialectTrait::{StreamsText, Structured},
-    Finish, JsonDialect, JsonTurn, TEXT_CAP_BYTES,
-    calls::{OpenCalls, path_in, tool_input},
+    Finish, JsonDialect, JsonTurn,
     classify::{classify_answer, one_line, repeated},
     clock::ZonedClock,
     fields::{array, number, text},
-    head,
-    lines::UnknownReports,
+    turn::{TurnSoFar, thought},
     verdict,
 };
 
@@ -26,11 +24,8 @@ pub(super) const ROW: DialectRow = DialectRow {
 
 #[derive(Debug, Default)]
 struct CopilotTurn {
-    unknown: UnknownReports,
-    calls: OpenCalls,
+    turn: TurnSoFar,
     has_model: bool,
-    /// The last complete message.
-    message: Option<String>,
     /// The last failed request, until one succeeds.
     failed_request: Option<(u32, Problem)>,
     /// The error that ends the turn.
@@ -50,13 +45,13 @@ impl JsonTurn for CopilotTurn {
             "assistant.reasoning_delta" => out.extend(piece(data).map(|text| AgentSignal::ThoughtDelta { text })),
             "assistant.message" => {
                 self.model(data, out);
-                if let Some(said) = whole(data) {
-                    self.message = Some(said.clone());
-                    out.push(AgentSignal::Said { text: said });
-                }
+                self.turn.said(text(data, "/content"), out);
             }
-            "assistant.reasoning" => out.extend(whole(data).map(|text| AgentSignal::Thought { text })),
-            "tool.execution_start" => self.tool_start(data, clock, out),
+            "assistant.reasoning" => thought(text(data, "/content"), out),
+            "tool.execution_start" => {
+                let call = (text(data, "/toolCallId"), text(data, "/toolName"));
+                self.turn.tool_started(call, &data["arguments"], clock.now_ms, out);
+            }
             "tool.shell_output" => out.push(AgentSignal::ToolOutput {
                 call: text(data, "/toolCallId").to_owned(),
                 text: text(data, "/text").to_owned(),
@@ -95,10 +90,7 @@ impl JsonTurn for CopilotTurn {
                 out.push(AgentSignal::Opened { session, model: None });
             }
             known if IGNORED.contains(&known) => {}
-            other => {
-                let other = other.to_owned();
-                self.unknown.report(&other, || format!("unknown event {event}"), out);
-            }
+            other => self.turn.unknown(other, event, out),
         }
     }
 
@@ -108,7 +100,7 @@ impl JsonTurn for CopilotTurn {
             (None, Some(0)) if !self.is_aborted => None,
             (None, _) => Some(verdict::problem(finish, clock)),
         };
-        verdict::end(problem, self.message.take(), out);
+        self.turn.end(problem, out);
     }
 }
 
@@ -124,32 +116,15 @@ impl CopilotTurn {
         });
     }
 
-    fn tool_start(&mut self, data: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
-        let (call, tool) = (text(data, "/toolCallId").to_owned(), text(data, "/toolName").to_owned());
-        let input = &data["arguments"];
-        self.calls.begin(&call, &tool, path_in(input), clock.now_ms);
-        out.push(AgentSignal::ToolStarted {
-            call,
-            tool,
-            input: tool_input(input),
-        });
-    }
-
     fn tool_end(&mut self, data: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
-        let id = text(data, "/toolCallId");
-        let call = self.calls.end(id);
         let failed_command = number(data, "/shellExecution/exitCode").is_some_and(|code| code != 0);
         let output = match text(data, "/result/content") {
             "" => text(data, "/error/message"),
             output => output,
         };
-        out.push(AgentSignal::ToolEnded {
-            call: id.to_owned(),
-            ok: data["success"] == true && !failed_command,
-            output: head(output),
-            duration_ms: call.duration_ms(clock.now_ms),
-            tool: call.tool,
-        });
+        let ok = data["success"] == true && !failed_command;
+        self.turn
+            .tool_ended(text(data, "/toolCallId"), (ok, output), clock.now_ms, out);
         out.extend(array(data, "/fileEdits").map(|edit| AgentSignal::FileChanged {
             path: text(edit, "/path").to_owned(),
             change: match text(edit, "/kind") {
@@ -185,11 +160,6 @@ const IGNORED: [&str; 18] = [
 
 fn piece(data: &Value) -> Option<String> {
     Some(text(data, "/deltaContent").to_owned()).filter(|piece| !piece.is_empty())
-}
-
-fn whole(data: &Value) -> Option<String> {
-    let content = text(data, "/content");
-    (!content.is_empty()).then(|| clip_start(content, TEXT_CAP_BYTES))
 }
 
 fn status(data: &Value) -> Option<u16> {

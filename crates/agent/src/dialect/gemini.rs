@@ -10,13 +10,11 @@ use super::{
     DialectRow,
     DialectTrait::{StreamsText, Structured},
     Finish, JsonDialect, JsonTurn, TEXT_CAP_BYTES,
-    calls::{OpenCalls, path_in, tool_input},
     classify::{classify, classify_last, from_status, one_line, repeated, with_time},
     clock::ZonedClock,
     fields::{number, text},
-    head,
-    lines::UnknownReports,
     reset::{next_midnight, until_in_text},
+    turn::TurnSoFar,
     verdict,
 };
 
@@ -31,12 +29,9 @@ pub(super) const ROW: DialectRow = DialectRow {
 
 #[derive(Debug, Default)]
 struct GeminiTurn {
-    unknown: UnknownReports,
-    calls: OpenCalls,
+    turn: TurnSoFar,
     /// The message whose pieces are arriving.
     saying: String,
-    /// The last complete message.
-    message: Option<String>,
     /// An error that was reported before the end.
     error: Option<String>,
     end: Option<GeminiResult>,
@@ -64,14 +59,15 @@ impl JsonTurn for GeminiTurn {
                 });
             }
             "message" => self.message(event, out),
-            "tool_use" => self.tool_use(event, clock, out),
+            "tool_use" => {
+                let call = (text(event, "/tool_id"), text(event, "/tool_name"));
+                self.turn
+                    .tool_started(call, &event["parameters"], at_ms(event, clock), out);
+            }
             "tool_result" => self.tool_result(event, clock, out),
             "error" => self.error(event, out),
             "result" => self.result(event, out),
-            other => {
-                let other = other.to_owned();
-                self.unknown.report(&other, || format!("unknown event {event}"), out);
-            }
+            other => self.turn.unknown(other, event, out),
         }
     }
 
@@ -94,7 +90,7 @@ impl JsonTurn for GeminiTurn {
             (None, Some(error)) => Some(failure("", &error, finish.exit, clock)),
             (None, None) => Some(without_result(finish, clock)),
         };
-        verdict::end(problem, self.message.take(), out);
+        self.turn.end(problem, out);
     }
 }
 
@@ -124,44 +120,20 @@ impl GeminiTurn {
 
     /// Reports the message whose pieces have arrived, if any.
     fn say(&mut self, out: &mut Vec<AgentSignal>) {
-        let said = std::mem::take(&mut self.saying);
-        if !said.is_empty() {
-            let said = clip_start(&said, TEXT_CAP_BYTES);
-            self.message = Some(said.clone());
-            out.push(AgentSignal::Said { text: said });
-        }
-    }
-
-    fn tool_use(&mut self, event: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
-        let (call, tool) = (text(event, "/tool_id").to_owned(), text(event, "/tool_name").to_owned());
-        let input = &event["parameters"];
-        self.calls.begin(&call, &tool, path_in(input), at_ms(event, clock));
-        out.push(AgentSignal::ToolStarted {
-            call,
-            tool,
-            input: tool_input(input),
-        });
+        self.turn.said(&std::mem::take(&mut self.saying), out);
     }
 
     fn tool_result(&mut self, event: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
-        let id = text(event, "/tool_id");
-        let call = self.calls.end(id);
         let ok = text(event, "/status") == "success";
         let output = match text(event, "/output") {
             "" => text(event, "/error/message"),
             output => output,
         };
-        let changed = call
-            .path
-            .clone()
-            .filter(|_| ok && matches!(call.tool.as_str(), "write_file" | "replace"));
-        out.push(AgentSignal::ToolEnded {
-            call: id.to_owned(),
-            ok,
-            output: head(output),
-            duration_ms: call.duration_ms(at_ms(event, clock)),
-            tool: call.tool,
-        });
+        let call = self
+            .turn
+            .tool_ended(text(event, "/tool_id"), (ok, output), at_ms(event, clock), out);
+        let changes = ok && matches!(call.tool.as_str(), "write_file" | "replace");
+        let changed = call.path.filter(|_| changes);
         out.extend(changed.map(|path| AgentSignal::FileChanged {
             path,
             // gemini does not tell whether the file existed before.

@@ -31,6 +31,7 @@ mod recordings;
 mod reset;
 mod terminal;
 mod todos;
+mod turn;
 mod verdict;
 mod wording;
 

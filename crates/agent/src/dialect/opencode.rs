@@ -3,20 +3,20 @@
 //! A turn succeeded if its last step stopped by itself and no error came after it. opencode reports retries, and
 //! fallbacks to something other than requested, only on stderr; `--print-logs` makes it write its log there.
 
-use ralph_core::event::{AgentSignal, Problem, ProblemKind, SessionId, clip, clip_start};
+use ralph_core::event::{AgentSignal, Problem, ProblemKind, SessionId};
 use serde_json::Value;
 
 use super::{
     DialectRow,
     DialectTrait::{Structured, UsageInTurn},
-    Finish, JsonDialect, JsonTurn, TEXT_CAP_BYTES,
+    Finish, JsonDialect, JsonTurn,
     calls::tool_input,
     classify::{classify, is_transient, one_line},
     clock::ZonedClock,
     fields::text,
-    lines::UnknownReports,
     opencode_parts::{file_change, is_denial, problem_of, tool_ended, tool_started, usage},
-    verdict::{self, without_verdict},
+    turn::{TurnSoFar, thought},
+    verdict,
 };
 
 /// The number of equal errors, with nothing done in between, after which the session is ended: opencode compacts a
@@ -33,10 +33,8 @@ pub(super) const ROW: DialectRow = DialectRow {
 
 #[derive(Debug, Default)]
 struct OpencodeTurn {
-    unknown: UnknownReports,
+    turn: TurnSoFar,
     opened: bool,
-    /// The last message.
-    message: Option<String>,
     /// The reason why the last step ended.
     reason: Option<String>,
     /// The last error; `None` once something was done after it.
@@ -63,19 +61,11 @@ impl JsonTurn for OpencodeTurn {
         match text(event, "/type") {
             "step_start" => {}
             "text" => self.said(event, out),
-            "reasoning" => {
-                let thought = clip(text(event, "/part/text"), TEXT_CAP_BYTES);
-                if !thought.is_empty() {
-                    out.push(AgentSignal::Thought { text: thought });
-                }
-            }
+            "reasoning" => thought(text(event, "/part/text"), out),
             "tool_use" => self.tool_use(&event["part"], out),
             "step_finish" => self.step_finish(&event["part"], out),
             "error" => self.error(&event["error"], clock, out),
-            other => {
-                let other = other.to_owned();
-                self.unknown.report(&other, || format!("unknown event {event}"), out);
-            }
+            other => self.turn.unknown(other, event, out),
         }
     }
 
@@ -118,7 +108,7 @@ impl JsonTurn for OpencodeTurn {
             }
             (None, Some("stop"), denied) => {
                 out.extend(denied.map(|problem| AgentSignal::Problem { problem }));
-                let message = self.message.take();
+                let message = self.turn.message.take();
                 out.push(AgentSignal::TurnEnded { ok: true, message });
             }
             // A refused permission ends the turn after the step that asked for it.
@@ -134,7 +124,7 @@ impl JsonTurn for OpencodeTurn {
                 let text = "opencode does not understand its command line".to_owned();
                 self.fail(Problem::said(kind, text), out);
             }
-            (None, _, None) => without_verdict(finish, self.message.take(), clock, out),
+            (None, _, None) => self.turn.end(Some(verdict::problem(finish, clock)), out),
         }
     }
 }
@@ -155,11 +145,7 @@ impl OpencodeTurn {
         if event.pointer("/part/synthetic").and_then(Value::as_bool) == Some(true) {
             return;
         }
-        let said = clip_start(text(event, "/part/text"), TEXT_CAP_BYTES);
-        if !said.is_empty() {
-            self.message = Some(said.clone());
-            out.push(AgentSignal::Said { text: said });
-        }
+        self.turn.said(text(event, "/part/text"), out);
     }
 
     /// Reports a tool use, which opencode announces only when it is over.
@@ -233,7 +219,7 @@ impl OpencodeTurn {
 
     fn fail(&mut self, problem: Problem, out: &mut Vec<AgentSignal>) {
         self.ended = true;
-        verdict::end(Some(problem), self.message.take(), out);
+        self.turn.end(Some(problem), out);
     }
 }
 

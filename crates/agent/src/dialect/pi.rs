@@ -2,19 +2,17 @@
 //!
 //! The exit code is 0 even if the model refused: the last message carries the error.
 
-use ralph_core::event::{AgentSignal, FileChange, Problem, ProblemKind, SessionId, Usage, clip_start};
+use ralph_core::event::{AgentSignal, FileChange, Problem, ProblemKind, SessionId, Usage};
 use serde_json::Value;
 
 use super::{
     DialectRow,
     DialectTrait::{StreamsText, Structured, UsageInTurn},
-    Finish, JsonDialect, JsonTurn, TEXT_CAP_BYTES,
-    calls::{OpenCalls, path_in, tool_input},
+    Finish, JsonDialect, JsonTurn,
     classify::{classify_answer, one_line, repeated},
     clock::ZonedClock,
     fields::{array, number, text},
-    head,
-    lines::UnknownReports,
+    turn::{TurnSoFar, thought},
     verdict,
 };
 
@@ -27,12 +25,9 @@ pub(super) const ROW: DialectRow = DialectRow {
 /// One turn, built from its events. Those of `pi --mode rpc` are the same.
 #[derive(Debug, Default)]
 pub(crate) struct PiTurn {
-    unknown: UnknownReports,
-    calls: OpenCalls,
+    turn: TurnSoFar,
     session: Option<SessionId>,
     is_opened: bool,
-    /// The last complete message.
-    message: Option<String>,
     /// The error of the last message, if it has one.
     error: Option<Problem>,
     is_settled: bool,
@@ -46,17 +41,8 @@ impl JsonTurn for PiTurn {
             "message_update" => out.extend(piece(&event["assistantMessageEvent"])),
             "message_end" => self.message(&event["message"], clock, out),
             "tool_execution_start" => {
-                let (call, tool) = (
-                    text(event, "/toolCallId").to_owned(),
-                    text(event, "/toolName").to_owned(),
-                );
-                let input = &event["args"];
-                self.calls.begin(&call, &tool, path_in(input), clock.now_ms);
-                out.push(AgentSignal::ToolStarted {
-                    call,
-                    tool,
-                    input: tool_input(input),
-                });
+                let call = (text(event, "/toolCallId"), text(event, "/toolName"));
+                self.turn.tool_started(call, &event["args"], clock.now_ms, out);
             }
             "tool_execution_end" => self.tool_end(event, clock, out),
             "auto_retry_start" => {
@@ -71,10 +57,7 @@ impl JsonTurn for PiTurn {
             }
             "agent_settled" => self.is_settled = true,
             known if IGNORED.contains(&known) => {}
-            other => {
-                let other = other.to_owned();
-                self.unknown.report(&other, || format!("unknown event {event}"), out);
-            }
+            other => self.turn.unknown(other, event, out),
         }
     }
 
@@ -85,7 +68,7 @@ impl JsonTurn for PiTurn {
             (Some(error), true) => Some(error),
             (_, false) => Some(verdict::problem(finish, clock)),
         };
-        verdict::end(problem, self.message.take(), out);
+        self.turn.end(problem, out);
     }
 }
 
@@ -119,39 +102,25 @@ impl PiTurn {
         let parts = |kind: &str, field: &str| -> String {
             let of_kind = array(message, "/content").filter(|part| text(part, "/type") == kind);
             let texts: Vec<&str> = of_kind.filter_map(|part| part[field].as_str()).collect();
-            clip_start(&texts.join("\n\n"), TEXT_CAP_BYTES)
+            texts.join("\n\n")
         };
-        let (thought, said) = (parts("thinking", "thinking"), parts("text", "text"));
-        if !thought.is_empty() {
-            out.push(AgentSignal::Thought { text: thought });
-        }
-        if !said.is_empty() {
-            self.message = Some(said.clone());
-            out.push(AgentSignal::Said { text: said });
-        }
+        thought(&parts("thinking", "thinking"), out);
+        self.turn.said(&parts("text", "text"), out);
         out.extend(usage(&message["usage"]));
         let error = message["errorMessage"].as_str();
         self.error = error.map(|error| failure(error, clock));
     }
 
     fn tool_end(&mut self, event: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
-        let id = text(event, "/toolCallId");
-        let call = self.calls.end(id);
         let ok = event["isError"] == false;
         let output: Vec<&str> = array(event, "/result/content")
             .map(|part| text(part, "/text"))
             .collect();
-        let change = match call.tool.as_str() {
-            "write" | "edit" if ok => call.path.clone(),
-            _ => None,
-        };
-        out.push(AgentSignal::ToolEnded {
-            call: id.to_owned(),
-            ok,
-            output: head(&output.join("\n")),
-            duration_ms: call.duration_ms(clock.now_ms),
-            tool: call.tool,
-        });
+        let end = (ok, &*output.join("\n"));
+        let call = self.turn.tool_ended(text(event, "/toolCallId"), end, clock.now_ms, out);
+        let change = call
+            .path
+            .filter(|_| ok && matches!(call.tool.as_str(), "write" | "edit"));
         out.extend(change.map(|path| AgentSignal::FileChanged {
             path,
             // pi does not tell whether the file existed before.
