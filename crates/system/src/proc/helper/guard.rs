@@ -217,7 +217,7 @@ impl HelperGuard {
             return;
         };
         let mut control = UnixStream::from(control);
-        let order = wire::read_order(&mut control);
+        let order = wire::read_order(&control);
         match order.and_then(|order| execute(order, [&stdin, &stdout, &stderr])) {
             Ok(pid) => self.running.push(RunningHelper {
                 pid,

@@ -129,7 +129,7 @@ impl Helpers {
         order: &HelperSpec,
         files: &[BorrowedFd<'_>],
     ) -> io::Result<Option<Box<dyn HelperProcess>>> {
-        let order = wire::write_order(order)?;
+        let order = serde_json::to_vec(order)?;
         let mut state = self.state.lock();
         // Twice, because a guard may have been killed since it was last asked.
         for _ in 0..2 {
@@ -290,18 +290,18 @@ impl HelperProcess for HelperHandle {
     fn ended(&mut self) -> Result<Option<ExitStatus>, HelperError> {
         // Read whole or not at all: the guard writes it at once.
         let mut bytes = [0; HelperEnd::BYTES];
-        match self.control.read(&mut bytes) {
-            Ok(HelperEnd::BYTES) => {}
+        let end: Option<HelperEnd> = match self.control.read(&mut bytes) {
+            Ok(length) => serde_json::from_slice(&bytes[..length]).ok(),
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
                 return Ok(None);
             }
-            Ok(_) | Err(_) => {
-                self.lose_guard();
-                return Err(HelperError::GuardLost);
-            }
-        }
-        let ended = HelperEnd::decode(bytes).ok_or(HelperError::GuardLost)?;
-        ended.status().map(Some).map_err(HelperError::Start)
+            Err(_) => None,
+        };
+        let Some(end) = end else {
+            self.lose_guard();
+            return Err(HelperError::GuardLost);
+        };
+        end.status().map(Some).map_err(HelperError::Start)
     }
 
     fn kill(&mut self) {

@@ -2,12 +2,13 @@
 
 use std::{ffi::OsString, io, os::fd::BorrowedFd, path::PathBuf, process::ExitStatus, time::Duration};
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::proc::Confinement;
 
 /// A program with everything it is started with, except its three files.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct HelperSpec {
     /// Looked for in `PATH` unless it has a slash in it.
     pub program: OsString,
