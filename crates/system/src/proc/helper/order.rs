@@ -8,7 +8,7 @@ use thiserror::Error;
 use crate::proc::Confinement;
 
 /// A program with everything it is started with, except its three files.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct HelperSpec {
     /// Looked for in `PATH` unless it has a slash in it.
     pub program: OsString,

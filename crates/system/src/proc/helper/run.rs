@@ -36,24 +36,15 @@ const ROUND_UP: Duration = Duration::from_millis(1);
 #[derive(Debug)]
 pub struct Helper {
     helpers: Arc<Helpers>,
-    program: OsString,
-    args: Vec<OsString>,
-    cwd: Option<PathBuf>,
+    /// Its environment, and its directory unless one is set, are determined when it is run.
+    spec: HelperSpec,
     /// Changes of the environment, in the order they were made; `None` removes the variable.
     changes: Vec<(OsString, Option<OsString>)>,
-    input: HelperInput,
+    /// The bytes for its stdin.
+    input: Vec<u8>,
     deadline: Duration,
     stdout_cap_bytes: usize,
-    memory_bytes: Option<u64>,
-    confinement: Option<Arc<Confinement>>,
     guarded: bool,
-}
-
-/// The source of a helper's stdin.
-#[derive(Debug)]
-enum HelperInput {
-    Nothing,
-    Bytes(Vec<u8>),
 }
 
 /// A helper that has ended.
@@ -69,22 +60,23 @@ impl Helper {
     pub(in crate::proc) fn new(helpers: &Arc<Helpers>, program: impl Into<OsString>) -> Helper {
         Helper {
             helpers: Arc::clone(helpers),
-            program: program.into(),
-            args: Vec::new(),
-            cwd: None,
+            spec: HelperSpec {
+                program: program.into(),
+                ..HelperSpec::default()
+            },
             changes: Vec::new(),
-            input: HelperInput::Nothing,
+            input: Vec::new(),
             deadline: DEADLINE,
             stdout_cap_bytes: STDOUT_CAP_BYTES,
-            memory_bytes: None,
-            confinement: None,
             guarded: true,
         }
     }
 
     #[must_use]
     pub fn args<I: IntoIterator<Item: AsRef<OsStr>>>(mut self, args: I) -> Helper {
-        self.args.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
+        self.spec
+            .args
+            .extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
         self
     }
 
@@ -102,14 +94,14 @@ impl Helper {
 
     #[must_use]
     pub fn current_dir(mut self, directory: &Path) -> Helper {
-        self.cwd = Some(directory.to_owned());
+        self.spec.cwd = directory.to_owned();
         self
     }
 
     /// Sets the bytes that it reads from stdin.
     #[must_use]
     pub fn input(mut self, bytes: Vec<u8>) -> Helper {
-        self.input = HelperInput::Bytes(bytes);
+        self.input = bytes;
         self
     }
 
@@ -130,7 +122,7 @@ impl Helper {
     /// mapped for reading do not count.
     #[must_use]
     pub fn memory(mut self, bytes: u64) -> Helper {
-        self.memory_bytes = Some(bytes);
+        self.spec.memory_bytes = Some(bytes);
         self
     }
 
@@ -141,7 +133,7 @@ impl Helper {
             let value = value.as_ref().map(OsString::from);
             (OsString::from(name), value)
         }));
-        self.confinement = Some(confinement);
+        self.spec.confinement = Some(Confinement::clone(&confinement));
         self
     }
 
@@ -159,7 +151,7 @@ impl Helper {
     /// [`HelperError`] if it cannot be started or does not end in time.
     pub fn run(self) -> Result<HelperOutput, HelperError> {
         let begun = Instant::now();
-        let program = self.program.clone();
+        let program = self.spec.program.clone();
         let result = self.run_until(begun);
         let elapsed_ms = begun.elapsed().as_millis();
         match &result {
@@ -169,16 +161,16 @@ impl Helper {
         result
     }
 
-    fn run_until(self, begun: Instant) -> Result<HelperOutput, HelperError> {
+    fn run_until(mut self, begun: Instant) -> Result<HelperOutput, HelperError> {
         let until = begun + self.deadline;
-        let order = self.order();
-        let stdin = self.input.open().map_err(HelperError::Start)?;
+        self.complete();
+        let stdin = self.stdin().map_err(HelperError::Start)?;
         let (stdout, stdout_end) = OutputPipe::new(self.stdout_cap_bytes).map_err(HelperError::Start)?;
         let (stderr, stderr_end) = OutputPipe::new(STDERR_CAP_BYTES).map_err(HelperError::Start)?;
         let mut outlets = [stdout, stderr];
         let readers: Vec<_> = outlets.iter().filter_map(OutputPipe::fd).collect();
         let mut process = self
-            .start_with(&order, [stdin, stdout_end.into(), stderr_end.into()], &readers)
+            .start_with([stdin, stdout_end.into(), stderr_end.into()], &readers)
             .map_err(HelperError::Start)?;
         match follow(&mut *process, &mut outlets, until) {
             Ok(Some(status)) => {
@@ -199,52 +191,39 @@ impl Helper {
     }
 
     /// Starts it with three files; `readers` are the other ends of its outputs, which the guard keeps open.
-    fn start_with(
-        &self,
-        order: &HelperSpec,
-        stdio: [OwnedFd; 3],
-        readers: &[BorrowedFd<'_>],
-    ) -> io::Result<Box<dyn HelperProcess>> {
+    fn start_with(&self, stdio: [OwnedFd; 3], readers: &[BorrowedFd<'_>]) -> io::Result<Box<dyn HelperProcess>> {
         let files = stdio.iter().map(AsFd::as_fd);
         let files: Vec<_> = files.chain(readers.iter().copied()).collect();
         let submitted = match self.guarded {
-            true => self.helpers.submit(order, &files)?,
+            true => self.helpers.submit(&self.spec, &files)?,
             false => None,
         };
         match submitted {
             Some(process) => Ok(process),
-            None => direct::start(self.helpers.children(), order, stdio, self.guarded),
+            None => direct::start(self.helpers.children(), &self.spec, stdio, self.guarded),
         }
     }
 
-    fn order(&self) -> HelperSpec {
-        let mut environment: Vec<(OsString, OsString)> = env::vars_os().collect();
-        environment.retain(|(name, _)| !REPOSITORY_VARS.iter().any(|local| name == local));
-        for (name, value) in &self.changes {
-            environment.retain(|(known, _)| known != name);
-            environment.extend(value.iter().map(|value| (name.clone(), value.clone())));
+    /// Determines what the helper gets of this process.
+    fn complete(&mut self) {
+        let spec = &mut self.spec;
+        spec.environment = env::vars_os().collect();
+        spec.environment
+            .retain(|(name, _)| !REPOSITORY_VARS.iter().any(|local| name == local));
+        for (name, value) in self.changes.drain(..) {
+            spec.environment.retain(|(known, _)| *known != name);
+            spec.environment.extend(value.map(|value| (name, value)));
         }
-        HelperSpec {
-            program: self.program.clone(),
-            args: self.args.clone(),
-            cwd: self
-                .cwd
-                .clone()
-                .or_else(|| env::current_dir().ok())
-                .unwrap_or_else(|| PathBuf::from("/")),
-            environment,
-            memory_bytes: self.memory_bytes,
-            confinement: self.confinement.as_deref().cloned(),
+        if spec.cwd.as_os_str().is_empty() {
+            spec.cwd = env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
         }
     }
-}
 
-impl HelperInput {
-    fn open(&self) -> io::Result<OwnedFd> {
-        match self {
-            HelperInput::Nothing => File::open("/dev/null").map(OwnedFd::from),
+    fn stdin(&self) -> io::Result<OwnedFd> {
+        match self.input.is_empty() {
+            true => File::open("/dev/null").map(OwnedFd::from),
             // A file, not a pipe: a pipe would have to be written while the helper reads.
-            HelperInput::Bytes(bytes) => system::anonymous_file(bytes).map(OwnedFd::from),
+            false => system::anonymous_file(&self.input).map(OwnedFd::from),
         }
     }
 }
