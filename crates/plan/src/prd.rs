@@ -233,69 +233,17 @@ impl PrdReader<'_> {
         let task = found.tasks.len();
         let mut settings = TaskSettings::default();
         let mut first = None;
-        for key in TEXT_KEYS {
-            let Some(value) = field(story, key) else { continue };
-            let position = lines.position(self.text, value.range().start);
-            let set = match value {
-                Value::NullKeyword(_) => continue,
-                Value::StringLit(text) if one_line(&text.value).is_empty() => Err(format!("`{key}` is empty")),
-                // A command is run as it is written.
-                Value::StringLit(text) if key == CHECK => settings
-                    .set(key, text.value.trim())
-                    .map_err(|mistake| mistake.to_string()),
-                Value::StringLit(text) => settings
-                    .set(key, &one_line(&text.value))
-                    .map_err(|mistake| mistake.to_string()),
-                other => Err(format!("`{key}` is {}; expected a text", described(other))),
+        for key in TEXT_KEYS.into_iter().chain([ONLY, OPTIONAL, AFTER]) {
+            let Some(value) = field(story, key).filter(|value| !matches!(value, Value::NullKeyword(_))) else {
+                continue;
             };
-            first.get_or_insert(position);
-            if let Err(what) = set {
-                found.mistakes.push(TaskMistake { task, position, what });
-            }
-        }
-        if let Some(value) = field(story, ONLY).filter(|value| !matches!(value, Value::NullKeyword(_))) {
-            let position = lines.position(self.text, value.range().start);
-            first.get_or_insert(position);
-            let values = match value {
-                Value::Array(list) => &list.elements,
-                one => std::slice::from_ref(one),
-            };
-            let patterns = values.iter().map(|value| match value {
-                Value::StringLit(text) => Ok(text.value.trim()),
-                other => Err(format!(
-                    "`{ONLY}` has {}; expected a pattern of files",
-                    described(other)
-                )),
-            });
-            let patterns: Result<Vec<&str>, String> = patterns.collect();
-            let set = patterns.and_then(|patterns| {
-                let list = patterns.join(",");
-                settings.set(ONLY, &list).map_err(|mistake| mistake.to_string())
-            });
-            if let Err(what) = set {
-                found.mistakes.push(TaskMistake { task, position, what });
-            }
-        }
-        for (key, value) in [OPTIONAL, AFTER].map(|key| (key, field(story, key))) {
-            let Some(value) = value else { continue };
             first.get_or_insert(lines.position(self.text, value.range().start));
             let values = match value {
-                Value::Array(list) if key == AFTER => &list.elements,
+                Value::Array(list) if key == AFTER => &list.elements[..],
                 one => std::slice::from_ref(one),
             };
             for value in values {
-                let set = match value {
-                    Value::NullKeyword(_) => Ok(()),
-                    Value::BooleanLit(optional) if key == OPTIONAL => {
-                        settings.optional = optional.value;
-                        Ok(())
-                    }
-                    other if key == OPTIONAL => Err(format!("`{key}` is {}; expected true or false", described(other))),
-                    Value::StringLit(text) => settings.set(key, &one_line(&text.value)).map_err(|why| why.to_string()),
-                    Value::NumberLit(id) => settings.set(key, id.value).map_err(|why| why.to_string()),
-                    other => Err(format!("`{key}` has {}; expected the id of a story", described(other))),
-                };
-                if let Err(what) = set {
+                if let Err(what) = set(&mut settings, key, value) {
                     let position = lines.position(self.text, value.range().start);
                     found.mistakes.push(TaskMistake { task, position, what });
                 }
@@ -326,6 +274,42 @@ impl PrdReader<'_> {
             expected,
         }
     }
+}
+
+/// Sets a setting to a value of a story.
+fn set(settings: &mut TaskSettings, key: &'static str, value: &Value<'_>) -> Result<(), String> {
+    let text = match value {
+        Value::NullKeyword(_) => return Ok(()),
+        Value::BooleanLit(optional) if key == OPTIONAL => {
+            settings.optional = optional.value;
+            return Ok(());
+        }
+        other if key == OPTIONAL => return Err(format!("`{key}` is {}; expected true or false", described(other))),
+        Value::NumberLit(id) if key == AFTER => id.value.to_owned(),
+        Value::StringLit(text) if key == ONLY => text.value.trim().to_owned(),
+        Value::Array(list) if key == ONLY => {
+            let patterns = list.elements.iter().map(|value| match value {
+                Value::StringLit(text) => Ok(text.value.trim()),
+                other => Err(format!("`{key}` has {}; expected a pattern of files", described(other))),
+            });
+            patterns.collect::<Result<Vec<_>, _>>()?.join(",")
+        }
+        Value::StringLit(text) if key != AFTER && one_line(&text.value).is_empty() => {
+            return Err(format!("`{key}` is empty"));
+        }
+        // A command is run as it is written.
+        Value::StringLit(text) if key == CHECK => text.value.trim().to_owned(),
+        Value::StringLit(text) => one_line(&text.value),
+        other => {
+            let (is, expected) = match key {
+                ONLY => ("has", "a pattern of files"),
+                AFTER => ("has", "the id of a story"),
+                _ => ("is", "a text"),
+            };
+            return Err(format!("`{key}` {is} {}; expected {expected}", described(other)));
+        }
+    };
+    settings.set(key, &text).map_err(|mistake| mistake.to_string())
 }
 
 fn described(value: &Value<'_>) -> String {
