@@ -4,10 +4,9 @@
 //! is parsed as settings. Anything wrong in such a group is a mistake and never text: otherwise the task would be given
 //! to another agent than the author intended.
 
-use std::fmt;
-
 use ralph_core::event::TaskSettings;
 use ralph_policy::settings::closest;
+use thiserror::Error;
 
 use super::scope;
 
@@ -51,83 +50,45 @@ pub(super) struct SettingsGroup {
 }
 
 /// Why a word in a group is not a valid setting.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub(super) enum GroupMistake {
-    UnknownKey {
-        key: String,
-        near: Option<&'static str>,
-    },
-    NoValue {
-        key: &'static str,
-    },
-    NotOneLine {
-        key: &'static str,
-    },
+    #[error("unknown task setting `{key}`; {}", near.map_or_else(
+        || format!("known settings: {}", KEYS.join(", ")),
+        |near| format!("did you mean `{near}`?"),
+    ))]
+    UnknownKey { key: String, near: Option<&'static str> },
+    #[error("`{key}` {}", missing_value(key))]
+    NoValue { key: &'static str },
+    #[error("`{key}` is not on one line")]
+    NotOneLine { key: &'static str },
     /// The command contains Markdown, so its text is not what is written.
+    #[error("the command contains Markdown; write it on an indented line of its own below the task: check: COMMAND")]
     MarkedUp,
-    Twice {
-        key: &'static str,
-    },
-    NotASetting {
-        word: String,
-    },
+    #[error("`{key}` is set twice")]
+    Twice { key: &'static str },
+    #[error("`{word}` is not a setting; write key=value")]
+    NotASetting { word: String },
+    #[error("the quotation mark is not closed")]
     Unclosed,
-    TooLong {
-        key: &'static str,
-    },
-    NotMayChange {
-        value: String,
-    },
-    NotANumber {
-        value: String,
-    },
-    HasNoValue {
-        key: &'static str,
-    },
-    WrongPattern {
-        pattern: String,
-        why: &'static str,
-    },
+    #[error("`{key}` is longer than {} bytes", cap_of(key))]
+    TooLong { key: &'static str },
+    #[error("`tests` is not `{value}`; write tests={MAY_CHANGE}")]
+    NotMayChange { value: String },
+    #[error("`priority` is not `{value}`; write a whole number: priority=2")]
+    NotANumber { value: String },
+    #[error("`{key}` has no value; write it alone")]
+    HasNoValue { key: &'static str },
+    #[error("`only` has the pattern `{pattern}`: {why}; patterns look like src/parser/** or *.md")]
+    WrongPattern { pattern: String, why: &'static str },
+    #[error("`only` has no effect here; it belongs into the braces at the end, without backticks")]
     ScopeNotAtEnd,
 }
 
-impl fmt::Display for GroupMistake {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            GroupMistake::UnknownKey { key, near: Some(near) } => {
-                write!(f, "unknown task setting `{key}`; did you mean `{near}`?")
-            }
-            GroupMistake::UnknownKey { key, near: None } => {
-                write!(f, "unknown task setting `{key}`; known settings: {}", KEYS.join(", "))
-            }
-            GroupMistake::NoValue { key: CHECK } => f.write_str("`check` has no value; write check=\"COMMAND\""),
-            GroupMistake::NoValue { key: ONLY } => {
-                f.write_str("`only` names no files; write only=src/parser/**, or only=\"src/a.rs,docs/**\" for several")
-            }
-            GroupMistake::NoValue { key } => write!(f, "`{key}` has no value; write {key}=NAME"),
-            GroupMistake::NotOneLine { key } => write!(f, "`{key}` is not on one line"),
-            GroupMistake::MarkedUp => f.write_str(
-                "the command contains Markdown; write it on an indented line of its own below the task: check: COMMAND",
-            ),
-            GroupMistake::Twice { key } => write!(f, "`{key}` is set twice"),
-            GroupMistake::NotASetting { word } => write!(f, "`{word}` is not a setting; write key=value"),
-            GroupMistake::Unclosed => f.write_str("the quotation mark is not closed"),
-            GroupMistake::NotANumber { value } => {
-                write!(f, "`priority` is not `{value}`; write a whole number: priority=2")
-            }
-            GroupMistake::HasNoValue { key } => write!(f, "`{key}` has no value; write it alone"),
-            GroupMistake::NotMayChange { value } => write!(f, "`tests` is not `{value}`; write tests={MAY_CHANGE}"),
-            GroupMistake::WrongPattern { pattern, why } => {
-                write!(
-                    f,
-                    "`only` has the pattern `{pattern}`: {why}; patterns look like src/parser/** or *.md"
-                )
-            }
-            GroupMistake::ScopeNotAtEnd => {
-                f.write_str("`only` has no effect here; it belongs into the braces at the end, without backticks")
-            }
-            GroupMistake::TooLong { key } => write!(f, "`{key}` is longer than {} bytes", cap_of(key)),
-        }
+fn missing_value(key: &str) -> String {
+    match key {
+        CHECK => "has no value; write check=\"COMMAND\"".to_owned(),
+        ONLY => "names no files; write only=src/parser/**, or only=\"src/a.rs,docs/**\" for several".to_owned(),
+        key => format!("has no value; write {key}=NAME"),
     }
 }
 
