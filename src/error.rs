@@ -10,7 +10,9 @@ use ralph_policy::settings::Mistakes;
 use ralph_review::DifferenceError;
 use ralph_state::{
     control::ControlError,
-    store::{journal::JournalError, lock::LockError, rules::RulesError, tokens::TokensError, trust::TrustError},
+    store::{
+        journal::JournalError, lock::LockError, state_file::StateFileError, tokens::TokensError, trust::TrustError,
+    },
 };
 use ralph_system::{paths::PathsError, proc::is_below_a_run};
 use ralph_text::with_causes;
@@ -78,6 +80,15 @@ impl Failure {
     /// Creates a failure with the texts of an error and its causes.
     pub(crate) fn of(kind: FailureKind, error: &dyn Error) -> Self {
         Self::new(kind, with_causes(error))
+    }
+
+    /// Creates the failure of a file of ralph's state, with hints for a file that cannot be used.
+    fn of_state_file(error: &StateFileError, unusable: &[&str]) -> Self {
+        let hints = match error {
+            StateFileError::Read { .. } | StateFileError::Garbled { .. } => unusable,
+            StateFileError::Write { .. } => &["name a writable directory with `--state-dir DIR`"],
+        };
+        Self::of(FailureKind::Failed, error).hints(hints.iter().map(ToString::to_string))
     }
 
     #[must_use]
@@ -212,37 +223,30 @@ impl From<OpenError> for Failure {
     }
 }
 
-impl From<RulesError> for Failure {
-    fn from(error: RulesError) -> Self {
-        let failure = Failure::of(FailureKind::Failed, &error);
-        match error {
-            RulesError::Read { .. } | RulesError::Garbled { .. } => {
-                failure.hint("delete it; ralph then asks again about what it allowed")
-            }
-            RulesError::Write { .. } => failure.hint("name a writable directory with `--state-dir DIR`"),
-        }
+/// The rules of answers; other files of the state have hints of their own.
+impl From<StateFileError> for Failure {
+    fn from(error: StateFileError) -> Self {
+        Failure::of_state_file(&error, &["delete it; ralph then asks again about what it allowed"])
     }
 }
 
 impl From<TrustError> for Failure {
     fn from(error: TrustError) -> Self {
-        let kind = match error {
-            TrustError::TooLarge => FailureKind::Configuration,
-            TrustError::Read { .. } | TrustError::Garbled { .. } | TrustError::Write { .. } | TrustError::Paths(_) => {
-                FailureKind::Failed
-            }
-        };
-        let failure = Failure::of(kind, &error);
         match error {
             // An agent in the sandbox cannot read it.
-            TrustError::Read { .. } if is_below_a_run() => {
-                failure.hint("agents may not do this: say in your report what you need")
+            TrustError::File(error @ StateFileError::Read { .. }) if is_below_a_run() => {
+                Failure::of_state_file(&error, &["agents may not do this: say in your report what you need"])
             }
-            TrustError::Read { .. } | TrustError::Garbled { .. } => failure
-                .hint("`ralph trust --revoke` removes it, and ralph asks again")
-                .hint("`--trust-project` does not need it"),
-            TrustError::TooLarge => failure.hint("`--trust-project` trusts them for one command"),
-            TrustError::Write { .. } => failure.hint("name a writable directory with `--state-dir DIR`"),
+            TrustError::File(error) => Failure::of_state_file(
+                &error,
+                &[
+                    "`ralph trust --revoke` removes it, and ralph asks again",
+                    "`--trust-project` does not need it",
+                ],
+            ),
+            TrustError::TooLarge => {
+                Failure::of(FailureKind::Configuration, &error).hint("`--trust-project` trusts them for one command")
+            }
             TrustError::Paths(error) => error.into(),
         }
     }
@@ -250,18 +254,14 @@ impl From<TrustError> for Failure {
 
 impl From<TokensError> for Failure {
     fn from(error: TokensError) -> Self {
-        let failure = Failure::of(FailureKind::Failed, &error);
         match &error {
-            TokensError::Open { path, .. } => failure
+            TokensError::Open { path, .. } => Failure::of(FailureKind::Failed, &error)
                 .hint("`ralph token --revoke` creates new tokens, which nobody has read")
                 .hint(format!(
                     "or, if nobody can have read them: chmod 600 {}",
                     path.display()
                 )),
-            TokensError::Read { .. } | TokensError::Garbled { .. } => {
-                failure.hint("`ralph token --revoke` creates new tokens")
-            }
-            TokensError::Write { .. } => failure.hint("name a writable directory with `--state-dir DIR`"),
+            TokensError::File(error) => Failure::of_state_file(error, &["`ralph token --revoke` creates new tokens"]),
         }
     }
 }

@@ -20,7 +20,8 @@ use ralph_state::{
     store::{
         journal::{Journal, JournalError, ReadNote, read_view},
         lock::{Holder, Lock, LockError},
-        rules::{self, RulesError},
+        rules,
+        state_file::StateFileError,
     },
 };
 use ralph_system::{
@@ -45,7 +46,7 @@ pub enum OpenError {
     #[error(transparent)]
     Journal(#[from] JournalError),
     #[error(transparent)]
-    Rules(#[from] RulesError),
+    Rules(#[from] StateFileError),
     /// Helpers of a ralph that was killed may still work in the project.
     #[error("{path}: cannot be locked", path = path.display())]
     Helpers { path: PathBuf, source: io::Error },

@@ -13,11 +13,7 @@ use ralph_core::{
 };
 use ralph_state::{
     control::BUDGET_VARIABLE,
-    store::{
-        recording::TerminalRecording,
-        rules::{self, RulesError},
-        signal_log::SignalLog,
-    },
+    store::{recording::TerminalRecording, rules, signal_log::SignalLog, state_file::StateFileError},
 };
 use ralph_system::diagnostics::{inherited, kind};
 use ralph_text::with_causes;
@@ -179,7 +175,7 @@ impl Driver {
         }
     }
 
-    fn note_unsaved_rules(&mut self, kept: Result<(), RulesError>) {
+    fn note_unsaved_rules(&mut self, kept: Result<(), StateFileError>) {
         if let Err(error) = kept {
             let why = with_causes(&error);
             let text = format!("the rules for this project apply to this run only: {why}");

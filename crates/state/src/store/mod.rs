@@ -9,6 +9,7 @@ pub mod ports;
 pub mod recording;
 pub mod rules;
 pub mod signal_log;
+pub mod state_file;
 pub mod task_output;
 pub mod tokens;
 pub mod trust;

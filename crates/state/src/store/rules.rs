@@ -3,29 +3,14 @@
 //! The rules are stored with the project's state, not in its tree: neither an agent nor a foreign clone can bring rules
 //! along.
 
-use std::{io, path::PathBuf};
-
 use ralph_core::event::RememberedRule;
-use ralph_system::{
-    files::{ReadError, read_unfollowed},
-    paths::{ProjectPaths, replace_file},
-};
-use ralph_text::pretty_json;
+use ralph_system::paths::ProjectPaths;
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
+
+use super::state_file::{self, StateFileError};
 
 /// Most bytes read: more than rules from answers ever take.
 const CAP_BYTES: u64 = 1 << 20;
-
-#[derive(Debug, Error)]
-pub enum RulesError {
-    #[error("{path}: cannot be read", path = path.display())]
-    Read { path: PathBuf, source: ReadError },
-    #[error("{path}: not a list of rules that answers have added", path = path.display())]
-    Garbled { path: PathBuf, source: serde_json::Error },
-    #[error("{path}: cannot be written", path = path.display())]
-    Write { path: PathBuf, source: io::Error },
-}
 
 /// The content of the file.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -36,24 +21,17 @@ struct RulesFile {
 /// Reads the rules of a project, oldest first; empty if no answer has added any.
 ///
 /// # Errors
-/// [`RulesError::Read`] and [`RulesError::Garbled`].
-pub fn remembered(paths: &ProjectPaths) -> Result<Vec<RememberedRule>, RulesError> {
-    let path = paths.rules();
-    let text = match read_unfollowed(&path, CAP_BYTES) {
-        Ok(text) => text,
-        // A broken state directory is reported when it is created.
-        Err(error) if error.is_missing() => return Ok(Vec::new()),
-        Err(source) => return Err(RulesError::Read { path, source }),
-    };
-    let written: RulesFile = serde_json::from_slice(&text).map_err(|source| RulesError::Garbled { path, source })?;
-    Ok(written.allow)
+/// [`StateFileError::Read`] and [`StateFileError::Garbled`].
+pub fn remembered(paths: &ProjectPaths) -> Result<Vec<RememberedRule>, StateFileError> {
+    let written: Option<RulesFile> = state_file::read(paths.rules(), CAP_BYTES)?;
+    Ok(written.unwrap_or_default().allow)
 }
 
 /// Adds rules; a rule that is already there also takes over the new one's list of rules that it precedes.
 ///
 /// # Errors
-/// Any [`RulesError`]; the stored rules stay as they were.
-pub fn remember(paths: &ProjectPaths, rules: &[RememberedRule]) -> Result<(), RulesError> {
+/// Any [`StateFileError`]; the stored rules stay as they were.
+pub fn remember(paths: &ProjectPaths, rules: &[RememberedRule]) -> Result<(), StateFileError> {
     let mut allow = remembered(paths)?;
     for rule in rules {
         match allow.iter_mut().find(|known| known.rule == rule.rule) {
@@ -75,8 +53,8 @@ pub fn remember(paths: &ProjectPaths, rules: &[RememberedRule]) -> Result<(), Ru
 /// Removes a rule; false if it is not there.
 ///
 /// # Errors
-/// Any [`RulesError`]; the stored rules stay as they were.
-pub fn forget(paths: &ProjectPaths, rule: &str) -> Result<bool, RulesError> {
+/// Any [`StateFileError`]; the stored rules stay as they were.
+pub fn forget(paths: &ProjectPaths, rule: &str) -> Result<bool, StateFileError> {
     let mut allow = remembered(paths)?;
     let before = allow.len();
     allow.retain(|known| known.rule != rule);
@@ -87,10 +65,8 @@ pub fn forget(paths: &ProjectPaths, rule: &str) -> Result<bool, RulesError> {
     Ok(true)
 }
 
-fn write(paths: &ProjectPaths, allow: Vec<RememberedRule>) -> Result<(), RulesError> {
-    let text = pretty_json(&RulesFile { allow });
-    let path = paths.rules();
-    replace_file(&path, text.as_bytes()).map_err(|source| RulesError::Write { path, source })
+fn write(paths: &ProjectPaths, allow: Vec<RememberedRule>) -> Result<(), StateFileError> {
+    state_file::write(paths.rules(), &RulesFile { allow })
 }
 
 #[cfg(test)]
@@ -139,7 +115,7 @@ mod tests {
         for text in ["", "{", "{\"allow\": \"Bash\"}", "\u{fffd}"] {
             fs::write(paths.rules(), text).unwrap();
             let error = remember(&paths, &[rule("Read", &[])]).unwrap_err().to_string();
-            assert!(error.contains("rules.json: not a list"), "{error}");
+            assert!(error.contains("rules.json: not what ralph has written"), "{error}");
             assert_eq!(fs::read_to_string(paths.rules()).unwrap(), text);
         }
     }

@@ -5,27 +5,22 @@
 
 use std::{fmt, fs, hint::black_box, io, io::Write, os::unix::fs::MetadataExt, path::PathBuf};
 
-use ralph_system::{
-    files::{ReadError, open_unfollowed, read_unfollowed, secret},
-    paths::replace_file,
-};
+use ralph_system::files::{open_unfollowed, secret};
 use ralph_text::pretty_json;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+
+use super::state_file::{self, StateFileError};
 
 /// Most bytes read; the tokens take a quarter of this.
 const CAP_BYTES: u64 = 2 << 10;
 
 #[derive(Debug, Error)]
 pub enum TokensError {
-    #[error("{path}: cannot be read", path = path.display())]
-    Read { path: PathBuf, source: ReadError },
+    #[error(transparent)]
+    File(#[from] StateFileError),
     #[error("{path}: readable by others (mode {mode:03o}), so its tokens are no longer secret", path = path.display())]
     Open { path: PathBuf, mode: u32 },
-    #[error("{path}: not what ralph has written", path = path.display())]
-    Garbled { path: PathBuf, source: serde_json::Error },
-    #[error("{path}: cannot be written", path = path.display())]
-    Write { path: PathBuf, source: io::Error },
 }
 
 /// A secret of 256 bits. Its `Debug` output does not contain it.
@@ -111,9 +106,8 @@ impl TokenFile {
     /// # Errors
     /// [`TokensError`].
     pub fn read_or_make(&self) -> Result<AccessTokens, TokensError> {
-        match self.read() {
-            Err(TokensError::Read { source, .. }) if source.is_missing() => {}
-            read => return read,
+        if let Some(tokens) = self.read_existing()? {
+            return Ok(tokens);
         }
         let tokens = self.made_up()?;
         match self.write_first(&tokens) {
@@ -128,25 +122,33 @@ impl TokenFile {
     /// # Errors
     /// [`TokensError`], also if the file is missing.
     pub fn read(&self) -> Result<AccessTokens, TokensError> {
-        let path = || self.path.clone();
-        let unread = |source| TokensError::Read { path: path(), source };
-        if let Some((_, metadata)) = open_unfollowed(&self.path).map_err(|error| unread(error.into()))?
+        match self.read_existing()? {
+            Some(tokens) => Ok(tokens),
+            None => Err(self.unread(io::ErrorKind::NotFound.into())),
+        }
+    }
+
+    fn read_existing(&self) -> Result<Option<AccessTokens>, TokensError> {
+        let opened = match open_unfollowed(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            opened => opened.map_err(|error| self.unread(error))?,
+        };
+        if let Some((_, metadata)) = opened
             && metadata.mode() & 0o077 != 0
         {
-            let mode = metadata.mode() & 0o777;
-            return Err(TokensError::Open { path: path(), mode });
+            let (path, mode) = (self.path.clone(), metadata.mode() & 0o777);
+            return Err(TokensError::Open { path, mode });
         }
-        let text = read_unfollowed(&self.path, CAP_BYTES).map_err(unread)?;
-        serde_json::from_slice(&text).map_err(|source| TokensError::Garbled { path: path(), source })
+        Ok(state_file::read(self.path.clone(), CAP_BYTES)?)
     }
 
     /// Creates new tokens, so that the old ones stop working.
     ///
     /// # Errors
-    /// [`TokensError::Write`]; the old tokens stay valid then.
+    /// [`StateFileError::Write`]; the old tokens stay valid then.
     pub fn renew(&self) -> Result<AccessTokens, TokensError> {
         let tokens = self.made_up()?;
-        replace_file(&self.path, &to_json(&tokens)).map_err(|source| self.unwritten(source))?;
+        state_file::write(self.path.clone(), &tokens)?;
         Ok(tokens)
     }
 
@@ -166,22 +168,22 @@ impl TokenFile {
         let dir = self.path.parent().expect("a file has a directory");
         // A temporary file is readable by the user alone from the start.
         let mut file = tempfile::NamedTempFile::new_in(dir)?;
-        file.write_all(&to_json(tokens))?;
+        file.write_all(pretty_json(tokens).as_bytes())?;
         file.as_file().sync_all()?;
         file.persist_noclobber(&self.path)?;
         Ok(())
     }
 
-    fn unwritten(&self, source: io::Error) -> TokensError {
-        TokensError::Write {
-            path: self.path.clone(),
-            source,
-        }
+    fn unread(&self, error: io::Error) -> TokensError {
+        let path = self.path.clone();
+        let source = error.into();
+        StateFileError::Read { path, source }.into()
     }
-}
 
-fn to_json(tokens: &AccessTokens) -> Vec<u8> {
-    pretty_json(tokens).into_bytes()
+    fn unwritten(&self, source: io::Error) -> TokensError {
+        let path = self.path.clone();
+        StateFileError::Write { path, source }.into()
+    }
 }
 
 #[cfg(test)]
@@ -229,11 +231,17 @@ mod tests {
         ));
         fs::write(&path, "{}").unwrap();
         fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
-        assert!(matches!(file.read_or_make(), Err(TokensError::Garbled { .. })));
+        assert!(matches!(
+            file.read_or_make(),
+            Err(TokensError::File(StateFileError::Garbled { .. }))
+        ));
         let elsewhere = dir.path().join("elsewhere");
         fs::rename(&path, &elsewhere).unwrap();
         std::os::unix::fs::symlink(&elsewhere, &path).unwrap();
-        assert!(matches!(file.read_or_make(), Err(TokensError::Read { .. })));
+        assert!(matches!(
+            file.read_or_make(),
+            Err(TokensError::File(StateFileError::Read { .. }))
+        ));
         // An empty token must not match an empty request.
         assert!(!AccessToken(String::new()).is(""));
     }

@@ -4,29 +4,23 @@
 //! foreign clone can bring trust along. They are kept whole, so that they can be compared byte by byte and changes
 //! be shown.
 
-use std::{collections::BTreeMap, fs, io, path::PathBuf};
+use std::{collections::BTreeMap, fs, io};
 
-use ralph_system::{
-    files::{ReadError, read_unfollowed},
-    paths::{PathsError, ProjectPaths, replace_file},
-};
-use ralph_text::pretty_json;
+use ralph_system::paths::{PathsError, ProjectPaths};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+
+use super::state_file::{self, StateFileError};
 
 /// Most bytes of all trusted files: settings, a prompt and dozens of adapters are far smaller.
 const CAP_BYTES: u64 = 8 << 20;
 
 #[derive(Debug, Error)]
 pub enum TrustError {
-    #[error("{path}: cannot be read", path = path.display())]
-    Read { path: PathBuf, source: ReadError },
-    #[error("{path}: not what `ralph trust` has written", path = path.display())]
-    Garbled { path: PathBuf, source: serde_json::Error },
+    #[error(transparent)]
+    File(#[from] StateFileError),
     #[error("the project's own files are too large to be trusted: more than {} MiB", CAP_BYTES >> 20)]
     TooLarge,
-    #[error("{path}: cannot be written", path = path.display())]
-    Write { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Paths(#[from] PathsError),
 }
@@ -40,18 +34,11 @@ struct TrustFile {
 /// Reads the trusted files of a project, their texts by their names.
 ///
 /// # Errors
-/// [`TrustError::Read`] and [`TrustError::Garbled`].
+/// [`StateFileError::Read`] and [`StateFileError::Garbled`].
 pub fn trusted(paths: &ProjectPaths) -> Result<BTreeMap<String, String>, TrustError> {
-    let path = paths.trust();
     // JSON needs more room for a text than the text itself.
-    let text = match read_unfollowed(&path, 8 * CAP_BYTES) {
-        Ok(text) => text,
-        // A broken state directory is reported when it is created.
-        Err(error) if error.is_missing() => return Ok(BTreeMap::new()),
-        Err(source) => return Err(TrustError::Read { path, source }),
-    };
-    let written: TrustFile = serde_json::from_slice(&text).map_err(|source| TrustError::Garbled { path, source })?;
-    Ok(written.files)
+    let written: Option<TrustFile> = state_file::read(paths.trust(), 8 * CAP_BYTES)?;
+    Ok(written.unwrap_or_default().files)
 }
 
 /// Trusts exactly these files from now on.
@@ -64,21 +51,19 @@ pub fn trust(paths: &ProjectPaths, files: BTreeMap<String, String>) -> Result<()
         return Err(TrustError::TooLarge);
     }
     paths.create()?;
-    let text = pretty_json(&TrustFile { files });
-    let path = paths.trust();
-    replace_file(&path, text.as_bytes()).map_err(|source| TrustError::Write { path, source })
+    Ok(state_file::write(paths.trust(), &TrustFile { files })?)
 }
 
 /// Removes the trust; false if no file was trusted.
 ///
 /// # Errors
-/// [`TrustError::Write`].
+/// [`StateFileError::Write`].
 pub fn revoke(paths: &ProjectPaths) -> Result<bool, TrustError> {
     let path = paths.trust();
     match fs::remove_file(&path) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(source) => Err(TrustError::Write { path, source }),
+        Err(source) => Err(StateFileError::Write { path, source }.into()),
     }
 }
 
@@ -122,14 +107,23 @@ mod tests {
         ));
         paths.create().unwrap();
         fs::write(paths.trust(), "{").unwrap();
-        assert!(matches!(trusted(&paths), Err(TrustError::Garbled { .. })));
+        assert!(matches!(
+            trusted(&paths),
+            Err(TrustError::File(StateFileError::Garbled { .. }))
+        ));
         // A link may lead to another user's file, and a pipe would block.
         let elsewhere = dir.path().join("elsewhere");
         fs::rename(paths.trust(), &elsewhere).unwrap();
         symlink(&elsewhere, paths.trust()).unwrap();
-        assert!(matches!(trusted(&paths), Err(TrustError::Read { .. })));
+        assert!(matches!(
+            trusted(&paths),
+            Err(TrustError::File(StateFileError::Read { .. }))
+        ));
         fs::remove_file(paths.trust()).unwrap();
         nix::unistd::mkfifo(&paths.trust(), nix::sys::stat::Mode::S_IRWXU).unwrap();
-        assert!(matches!(trusted(&paths), Err(TrustError::Read { .. })));
+        assert!(matches!(
+            trusted(&paths),
+            Err(TrustError::File(StateFileError::Read { .. }))
+        ));
     }
 }
