@@ -62,32 +62,23 @@ impl BoxContent {
             .min(WIDTH);
         let room = usize::from(width.saturating_sub(4)).max(1);
         let (asked, choices) = asked(subject, answering, room);
-        let (below, typed) = match &answering.step {
-            AnswerStep::Choosing => (keys(&keys_of(run, subject), whole.height < LOW_ROWS, room), 0),
-            AnswerStep::Wording(editor) => {
-                let how = match subject.questions().len() {
-                    0 => "the answer, in your words:",
-                    1 => "numbers with commas, or words:",
-                    _ => "a line for each question: numbers with commas, or words:",
-                };
-                let row = vec![(how.to_owned(), TextRole::User)];
-                (vec![row], typed::rows(editor, room).min(TYPED_ROWS))
-            }
-            AnswerStep::Denying(editor) => {
-                let how = match subject.is_late() {
-                    true => "no, and tell the agent:",
-                    false => "deny, and tell the agent:",
-                };
-                let row = vec![(how.to_owned(), TextRole::User)];
-                (vec![row], typed::rows(editor, room).min(TYPED_ROWS))
-            }
-            AnswerStep::Remembering(scope, editor) => {
-                let words = format!("allow it, and add a rule {}:", scope_in_words(*scope));
-                let rows = typed::rows(editor, room).min(TYPED_ROWS);
-                (vec![vec![(words, TextRole::User)]], rows)
-            }
+        let how = match &answering.step {
+            AnswerStep::Choosing => None,
+            AnswerStep::Wording(_) => Some(match subject.questions().len() {
+                0 => "the answer, in your words:".to_owned(),
+                1 => "numbers with commas, or words:".to_owned(),
+                _ => "a line for each question: numbers with commas, or words:".to_owned(),
+            }),
+            AnswerStep::Denying(_) if subject.is_late() => Some("no, and tell the agent:".to_owned()),
+            AnswerStep::Denying(_) => Some("deny, and tell the agent:".to_owned()),
+            AnswerStep::Remembering(scope, _) => Some(format!("allow it, and add a rule {}:", scope_in_words(*scope))),
         };
-        let mut below = below;
+        let mut below = match how {
+            Some(how) => vec![vec![(how, TextRole::User)]],
+            None => keys(&keys_of(run, subject), whole.height < LOW_ROWS, room),
+        };
+        let editor = answering.step.line();
+        let typed = editor.map_or(0, |editor| typed::rows(editor, room).min(TYPED_ROWS));
         if let Some(why) = &answering.refused {
             let lines = wrapped(&one_line(why), room).into_iter().take(REFUSAL_ROWS);
             below.splice(0..0, lines.map(|line| vec![(line, TextRole::Bad)]));
@@ -275,6 +266,10 @@ pub(super) fn offers_all(run: &RunView, subject: OpenAsk<'_>) -> bool {
     !run.permission_mode().is_auto() && !subject.is_late()
 }
 
+fn rows<const COUNT: usize>(keys: [(&'static str, &'static str, &'static str); COUNT]) -> Vec<KeyRow> {
+    keys.map(|(key, words, short)| (key, words.into(), short)).into()
+}
+
 fn keys_of(run: &RunView, subject: OpenAsk<'_>) -> Vec<KeyRow> {
     let mut keys: Vec<KeyRow> = match subject {
         OpenAsk::Waits(_) | OpenAsk::Missed(_) if subject.is_permission() => permission_keys(run, subject),
@@ -286,20 +281,19 @@ fn keys_of(run: &RunView, subject: OpenAsk<'_>) -> Vec<KeyRow> {
                 ),
                 false => ("accept the changes: the tick counts", "no: the agent is told"),
             };
-            let rows = [
+            rows([
                 ("y", yes, "accept"),
                 ("n", no, "no"),
                 ("N", "no, and say why", "say why"),
-            ];
-            rows.map(|(key, what, short)| (key, what.into(), short)).to_vec()
+            ])
         }
         OpenAsk::Waits(ask) | OpenAsk::Missed(ask) => question_keys(&ask.request.questions),
-        OpenAsk::Blocks(_) => vec![
-            ("o", "answer in words".into(), "words"),
-            ("y", "yes".into(), "yes"),
-            ("n", "no".into(), "no"),
-            ("N", "no, and say why".into(), "say why"),
-        ],
+        OpenAsk::Blocks(_) => rows([
+            ("o", "answer in words", "words"),
+            ("y", "yes", "yes"),
+            ("n", "no", "no"),
+            ("N", "no, and say why", "say why"),
+        ]),
     };
     if has_deadline(subject) {
         keys.push(("w", "wait for me, without a deadline".into(), "wait"));
@@ -314,11 +308,19 @@ fn keys_of(run: &RunView, subject: OpenAsk<'_>) -> Vec<KeyRow> {
 }
 
 fn permission_keys(run: &RunView, subject: OpenAsk<'_>) -> Vec<KeyRow> {
-    let late = subject.is_late();
-    let mut keys: Vec<KeyRow> = vec![match late {
-        false => ("y", "allow once".into(), "allow"),
-        true => ("y", "tell the agent yes".into(), "yes"),
-    }];
+    let [yes, no, why] = match subject.is_late() {
+        false => [
+            ("y", "allow once", "allow"),
+            ("n", "deny", "deny"),
+            ("N", "deny, and say why", "say why"),
+        ],
+        true => [
+            ("y", "tell the agent yes", "yes"),
+            ("n", "tell the agent no", "no"),
+            ("N", "tell it no, and why", "say why"),
+        ],
+    };
+    let mut keys: Vec<KeyRow> = rows([yes]);
     if !subject.is_cut() {
         let rules = match subject.offered_rules() {
             [] => "a rule that you write".to_owned(),
@@ -335,14 +337,7 @@ fn permission_keys(run: &RunView, subject: OpenAsk<'_>) -> Vec<KeyRow> {
         let words = "allow it, and in this run everything without a rule of `ask`";
         keys.push(("Y", words.into(), "all"));
     }
-    keys.push(match late {
-        false => ("n", "deny".into(), "deny"),
-        true => ("n", "tell the agent no".into(), "no"),
-    });
-    keys.push(match late {
-        false => ("N", "deny, and say why".into(), "say why"),
-        true => ("N", "tell it no, and why".into(), "say why"),
-    });
+    keys.extend(rows([no, why]));
     keys
 }
 
@@ -358,20 +353,19 @@ pub(super) fn whole_kind(subject: OpenAsk<'_>) -> Option<&'static str> {
 }
 
 fn question_keys(questions: &[Question]) -> Vec<KeyRow> {
-    let choices = questions.iter().any(|question| !question.choices.is_empty());
-    let mut keys: Vec<KeyRow> = Vec::new();
-    if choices {
-        keys.push(("↑↓", "choose, or the number of a choice".into(), "choose"));
+    let mut keys = Vec::new();
+    if questions.iter().any(|question| !question.choices.is_empty()) {
+        keys.extend(rows([("↑↓", "choose, or the number of a choice", "choose")]));
+        if are_marked(questions) {
+            keys.extend(rows([("Space", "select or deselect a choice", "take")]));
+        }
+        keys.extend(rows([("Enter", "answer", "answer")]));
     }
-    if choices && are_marked(questions) {
-        keys.push(("Space", "select or deselect a choice".into(), "take"));
-    }
-    if choices {
-        keys.push(("Enter", "answer".into(), "answer"));
-    }
-    keys.push(("o", "answer in words".into(), "words"));
-    keys.push(("n", "let it decide".into(), "let it"));
-    keys.push(("N", "let it decide, and say why".into(), "say why"));
+    keys.extend(rows([
+        ("o", "answer in words", "words"),
+        ("n", "let it decide", "let it"),
+        ("N", "let it decide, and say why", "say why"),
+    ]));
     keys
 }
 

@@ -184,8 +184,7 @@ fn sign(model: &Model, entry: &AskEntry, pen: &Pen<'_>) -> (&'static str, TextRo
     match &entry.end {
         None => (glyphs.wait, TextRole::Wait),
         Some(_) if is_missed(model, entry) => (glyphs.wait, TextRole::Wait),
-        Some(AskEnd::Decided { allowed: true, .. }) => (glyphs.good, TextRole::Good),
-        Some(AskEnd::Answered { answers, .. }) if !answers.is_empty() => (glyphs.good, TextRole::Good),
+        Some(end) if verdict(end).is_some_and(|(_, role)| role == TextRole::Good) => (glyphs.good, TextRole::Good),
         Some(AskEnd::Withdrawn) => (glyphs.note, TextRole::Dim),
         Some(_) if entry.late.is_some() => (glyphs.good, TextRole::Good),
         Some(AskEnd::Decided { .. } | AskEnd::Answered { .. }) => (glyphs.bad, TextRole::Bad),
@@ -214,24 +213,24 @@ fn fate(model: &Model, entry: &AskEntry) -> String {
             }
         }
         Some(_) if is_missed(model, entry) => "Enter answers it late".to_owned(),
-        Some(AskEnd::Decided {
-            allowed, by, waited_ms, ..
-        }) => {
-            let word = if *allowed { "allowed" } else { "denied" };
-            format!("{word} {}{}", decider(by), waited(*waited_ms))
-        }
-        Some(AskEnd::Answered {
-            answers, by, waited_ms, ..
-        }) => {
-            let word = match (answers.is_empty(), by.is_user()) {
-                (false, _) => "answered",
-                (true, true) => "declined",
-                (true, false) => "no answer",
-            };
+        Some(end @ (AskEnd::Decided { by, waited_ms, .. } | AskEnd::Answered { by, waited_ms, .. })) => {
+            let word = verdict(end).map_or("", |(word, _)| word);
             format!("{word} {}{}", decider(by), waited(*waited_ms))
         }
         Some(AskEnd::Withdrawn) => "withdrawn by the agent".to_owned(),
         Some(AskEnd::Unanswered) => "not answered".to_owned(),
+    }
+}
+
+/// What was decided or answered, in a word, and its role.
+fn verdict(end: &AskEnd) -> Option<(&'static str, TextRole)> {
+    match end {
+        AskEnd::Decided { allowed: true, .. } => Some(("allowed", TextRole::Good)),
+        AskEnd::Decided { allowed: false, .. } => Some(("denied", TextRole::Bad)),
+        AskEnd::Answered { answers, .. } if !answers.is_empty() => Some(("answered", TextRole::Good)),
+        AskEnd::Answered { by, .. } if by.is_user() => Some(("declined", TextRole::Bad)),
+        AskEnd::Answered { .. } => Some(("not answered", TextRole::Bad)),
+        AskEnd::Withdrawn | AskEnd::Unanswered => None,
     }
 }
 
@@ -298,50 +297,32 @@ fn tool(entry: &AskEntry) -> String {
 
 /// The outcome of an entry, in sentences.
 fn outcome(model: &Model, entry: &AskEntry) -> Vec<(String, TextRole)> {
-    let waited = |ms: u64| format!("after {}", short_duration(ms));
-    let said = |message: &Option<String>| {
-        message
-            .as_ref()
-            .map(|text| (format!("\"{}\"", text.trim()), TextRole::User))
-    };
     let mut lines = Vec::new();
     match &entry.end {
         None => lines.push((fate(model, entry), TextRole::Wait)),
-        Some(AskEnd::Decided {
-            allowed,
-            by,
-            message,
-            waited_ms,
-        }) => {
-            let (word, role) = if *allowed {
-                ("allowed", TextRole::Good)
-            } else {
-                ("denied", TextRole::Bad)
-            };
-            let by = one_line(&place_of_decision(by));
-            let waited = entry.number.map(|_| format!(", {}", waited(*waited_ms)));
-            lines.push((format!("{word} {by}{}", waited.unwrap_or_default()), role));
-            lines.extend(said(message));
-        }
-        Some(AskEnd::Answered {
-            answers,
-            by,
-            message,
-            waited_ms,
-        }) => {
-            let (word, role) = match (answers.is_empty(), by.is_user()) {
-                (false, _) => ("answered", TextRole::Good),
-                (true, true) => ("declined", TextRole::Bad),
-                (true, false) => ("not answered", TextRole::Bad),
-            };
-            let by = one_line(&place_of_decision(by));
-            lines.push((format!("{word} {by}, {}", waited(*waited_ms)), role));
+        Some(
+            end @ (AskEnd::Decided {
+                by, message, waited_ms, ..
+            }
+            | AskEnd::Answered {
+                by, message, waited_ms, ..
+            }),
+        ) => {
+            let (word, role) = verdict(end).unwrap_or(("", TextRole::Plain));
+            let waited = entry
+                .number
+                .map(|_| format!(", after {}", short_duration(*waited_ms)))
+                .unwrap_or_default();
+            lines.push((format!("{word} {}{waited}", one_line(&place_of_decision(by))), role));
+            if let AskEnd::Answered { answers, .. } = end {
+                let answers = answers.iter().map(|answer| one_line(&answer.join(", ")));
+                lines.extend(answers.map(|answer| (answer, TextRole::User)));
+            }
             lines.extend(
-                answers
+                message
                     .iter()
-                    .map(|answer| (one_line(&answer.join(", ")), TextRole::User)),
+                    .map(|text| (format!("\"{}\"", text.trim()), TextRole::User)),
             );
-            lines.extend(said(message));
         }
         Some(AskEnd::Withdrawn) => lines.push(("the agent withdrew it".to_owned(), TextRole::Dim)),
         Some(AskEnd::Unanswered) => lines.push(("not answered in its iteration".to_owned(), TextRole::Dim)),
