@@ -1,13 +1,9 @@
-//! The difference between two readings of a plan, as stored in a journal. Its size depends on the difference only.
-
-use std::{
-    collections::{HashMap, VecDeque},
-    hash::Hash,
-};
+//! The difference between two readings of a plan, as stored in a journal. Its size depends on the range
+//! of tasks in which they differ, and not on the length of the plan.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Notice, PlanSnapshot, PlanStep, PlanTask, TaskSettings, Text, UnreadLines};
+use super::{Notice, PlanSnapshot, PlanTask, Text, UnreadLines};
 use crate::json::ReadJson;
 
 /// The difference between two consecutive readings of a plan. Positions are indexes of tasks in the earlier reading.
@@ -49,13 +45,14 @@ pub(super) fn is_zero(number: &u32) -> bool {
 }
 
 impl PlanChange {
-    /// Computes the difference between two readings, in time nearly proportional to their lengths.
+    /// Computes the difference between two readings: what lies between the first and the last task that differ, besides boxes
+    /// and lines, is replaced as a whole.
     pub fn between(before: &PlanSnapshot, after: &PlanSnapshot) -> Self {
         let (before, after) = (&before.tasks, &after.tasks);
         let mut change = Self::default();
         let (mut old, mut new, mut shift) = (0, 0, 0);
         let end = (before.len(), after.len());
-        for (kept_old, kept_new) in kept(before, after).into_iter().chain([end]) {
+        for (kept_old, kept_new) in kept(before, after).chain([end]) {
             if kept_old > old || kept_new > new {
                 change.replaced.push(ReplacedTasks {
                     at: position(old),
@@ -112,79 +109,25 @@ fn position(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
 }
 
-/// The fields of a task except its box and its line.
-#[derive(PartialEq, Eq, Hash)]
-struct TaskIdentity<'a> {
-    text: &'a str,
-    depth: u8,
-    heading: Option<&'a str>,
-    settings: &'a TaskSettings,
-    mark: Option<&'a str>,
-    steps: &'a [PlanStep],
-    /// Whether it is in the file.
-    is_there: bool,
-}
-
-impl<'a> From<&'a PlanTask> for TaskIdentity<'a> {
-    fn from(task: &'a PlanTask) -> Self {
-        Self {
-            text: &task.text,
-            depth: task.depth,
-            heading: task.heading.as_deref(),
-            settings: &task.settings,
-            mark: task.mark.as_deref(),
-            steps: &task.steps,
-            is_there: task.line > 0,
-        }
-    }
-}
-
-/// The tasks that both plans have in the same order, as pairs of positions.
-fn kept(before: &[PlanTask], after: &[PlanTask]) -> Vec<(usize, usize)> {
-    let same = |(old, new): &(&PlanTask, &PlanTask)| TaskIdentity::from(*old) == TaskIdentity::from(*new);
+/// The tasks at the beginning and at the end that both plans have, as pairs of positions.
+fn kept(before: &[PlanTask], after: &[PlanTask]) -> impl Iterator<Item = (usize, usize)> {
+    let same = |(old, new): &(&PlanTask, &PlanTask)| is_same(old, new);
     let head = before.iter().zip(after).take_while(same).count();
-    let (old, new) = (&before[head..], &after[head..]);
-    let tail = old.iter().rev().zip(new.iter().rev()).take_while(same).count();
-    let (old, new) = (&old[..old.len() - tail], &new[..new.len() - tail]);
-    let mut free: HashMap<TaskIdentity<'_>, VecDeque<usize>> = HashMap::new();
-    for (index, task) in new.iter().enumerate() {
-        free.entry(task.into()).or_default().push_back(index);
-    }
-    let pairs: Vec<(usize, usize)> = old
-        .iter()
-        .enumerate()
-        .filter_map(|(index, task)| Some((index, free.get_mut(&task.into())?.pop_front()?)))
-        .collect();
-    let between = longest_ascending(&pairs).into_iter();
-    let between = between.map(|(old, new)| (head + old, head + new));
-    let ends = (0..tail)
-        .rev()
-        .map(|back| (before.len() - 1 - back, after.len() - 1 - back));
-    (0..head)
-        .map(|index| (index, index))
-        .chain(between)
-        .chain(ends)
-        .collect()
+    let ends = before[head..].iter().rev().zip(after[head..].iter().rev());
+    let tail = ends.take_while(same).count();
+    let end = (before.len() - tail..before.len()).zip(after.len() - tail..after.len());
+    (0..head).zip(0..head).chain(end)
 }
 
-/// The longest subsequence of `pairs` in which the second elements ascend. The first elements already do.
-fn longest_ascending(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
-    // For each length, the pair with the lowest second element that ends a chain of that length.
-    let mut ends: Vec<usize> = Vec::new();
-    let mut previous = Vec::with_capacity(pairs.len());
-    for (index, (_, new)) in pairs.iter().enumerate() {
-        let length = ends.partition_point(|end| pairs[*end].1 < *new);
-        previous.push(length.checked_sub(1).map(|shorter| ends[shorter]));
-        match ends.get_mut(length) {
-            Some(end) => *end = index,
-            None => ends.push(index),
-        }
-    }
-    let mut chain: Vec<_> = std::iter::successors(ends.last().copied(), |index| previous[*index])
-        .map(|index| pairs[index])
-        .collect();
-    chain.reverse();
-    chain
+/// Whether two tasks differ in their box and their line only. One that is not in the file has no line.
+fn is_same(old: &PlanTask, new: &PlanTask) -> bool {
+    let (done, line) = (old.done, old.line);
+    PlanTask {
+        done,
+        line,
+        ..new.clone()
+    } == *old
+        && (old.line > 0) == (new.line > 0)
 }
 
 /// The plan on disk.
@@ -226,7 +169,7 @@ impl PlanEvent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Dice;
+    use crate::{event::TaskSettings, testing::Dice};
 
     /// A plan of tasks `[x] text`, one per line; `---` is another line.
     fn plan(lines: &[&str]) -> PlanSnapshot {
@@ -275,18 +218,18 @@ mod tests {
     }
 
     #[test]
-    fn a_task_that_moves_to_the_end_is_the_only_one_that_is_named() {
+    fn tasks_in_one_place_are_the_only_ones_that_are_named() {
         let change = change(
             &plan(&["[ ] a", "[ ] b", "[ ] c", "[ ] d"]),
-            &plan(&["[ ] b", "[ ] c", "[ ] d", "[x] a"]),
+            &plan(&["[ ] a", "[ ] e", "[ ] c", "[x] d"]),
         );
         let replaced: Vec<_> = change
             .replaced
             .iter()
             .map(|it| (it.at, it.removed, it.added.len()))
             .collect();
-        assert_eq!(replaced, [(0, 1, 0), (4, 0, 1)]);
-        assert!(change.toggled.is_empty());
+        assert_eq!(replaced, [(1, 1, 1)]);
+        assert_eq!(change.toggled, [3]);
     }
 
     #[test]

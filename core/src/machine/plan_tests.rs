@@ -96,8 +96,8 @@ fn a_journal_of_changes_folds_to_the_plan_that_was_read_last() {
     let is_whole = |event: &&Event| matches!(event, Event::Plan(PlanEvent::Read { .. }));
     assert_eq!(
         run.events.iter().filter(is_whole).count(),
-        2,
-        "the first, and the one that is all new"
+        3,
+        "the first, the one in which a task moved past all others, and the one that is all new"
     );
     let mut view = RunView::default();
     run.events.iter().for_each(|event| view.apply_event(1_000, event));
