@@ -145,8 +145,6 @@ pub(super) fn missing(missing: &Missing, goals: &[Goal]) -> String {
     match missing {
         Missing::SaidNotDone { why } => format!("the last message said that the work is not done ({why})"),
         Missing::SaidBlocked { question } => format!("the last message said that you are blocked ({question})"),
-        Missing::TasksOpen { open: 1, next } => format!("one task is still open: {next}"),
-        Missing::TasksOpen { open, next } => format!("{open} tasks are still open, the next is: {next}"),
         Missing::CommentOpen {
             comment,
             place,
@@ -162,7 +160,11 @@ pub(super) fn missing(missing: &Missing, goals: &[Goal]) -> String {
         Missing::TaskVanished { task } => {
             format!("a task was removed from the plan; restore it: {task}")
         }
-        Missing::PlanUnreadable => "the plan cannot be read".to_owned(),
+        Missing::TasksOpen { .. }
+        | Missing::PlanUnreadable
+        | Missing::DoubtfulTests { .. }
+        | Missing::GoalsNotRun
+        | Missing::More { .. } => missing_in_words(missing),
         Missing::OutOfScope { files, .. } if files.is_empty() => missing_in_words(missing),
         Missing::OutOfScope { .. } => format!(
             "{}. The task counts as open, whatever its box says. Put these files back as they were before the task, also with \
@@ -190,9 +192,6 @@ pub(super) fn missing(missing: &Missing, goals: &[Goal]) -> String {
             loss_in_words(before, now.as_ref()),
             fewer_in_words(before, now.as_ref())
         ),
-        Missing::DoubtfulTests { goal, why } => {
-            format!("the result of goal `{goal}` does not count: {why}")
-        }
         Missing::OriginalTestsFail {
             goal,
             why,
@@ -232,7 +231,6 @@ pub(super) fn missing(missing: &Missing, goals: &[Goal]) -> String {
             "the goals fail once a comment is added at the end of files with tests ({path}), so the work depends on what is in \
              them. It must not read its own tests"
         ),
-        Missing::GoalsNotRun => "the goals were not run".to_owned(),
         Missing::NeedsSecondClaim => {
             "there is no proof: if it is true, claim it once more at the end of the next session".to_owned()
         }
@@ -242,7 +240,6 @@ pub(super) fn missing(missing: &Missing, goals: &[Goal]) -> String {
                 .to_owned()
         }
         Missing::Confidence { points, wanted } => format!("the confidence is {points}; the minimum is {wanted}"),
-        Missing::More { count } => format!("… and {count} more"),
     }
 }
 
