@@ -230,67 +230,52 @@ pub(super) trait SetSetting {
 
 impl SetSetting for TaskSettings {
     fn set(&mut self, key: &'static str, value: &str) -> Result<(), GroupMistake> {
-        if key == TESTS {
-            return match (value, self.tests_may_change) {
-                (MAY_CHANGE, false) => {
-                    self.tests_may_change = true;
-                    Ok(())
-                }
-                (MAY_CHANGE, true) => Err(GroupMistake::Twice { key }),
-                _ => Err(GroupMistake::NotMayChange {
-                    value: shortened(value),
-                }),
-            };
-        }
-        if key == PRIORITY {
-            let Ok(priority) = value.parse() else {
-                let value = shortened(value);
-                return Err(GroupMistake::NotANumber { value });
-            };
-            return match self.priority.replace(priority) {
-                None => Ok(()),
-                Some(_) => Err(GroupMistake::Twice { key }),
-            };
-        }
-        if key == AFTER {
-            if value.len() > VALUE_CAP_BYTES {
-                return Err(GroupMistake::TooLong { key });
-            }
-            self.after.push(value.to_owned());
-            return Ok(());
-        }
-        if key == ONLY {
-            if value.len() > cap_of(key) {
-                return Err(GroupMistake::TooLong { key });
-            }
-            if !self.only.is_empty() {
-                return Err(GroupMistake::Twice { key });
-            }
-            self.only = scope::patterns(value).map_err(|(pattern, why)| GroupMistake::WrongPattern {
-                pattern: shortened(pattern),
-                why,
-            })?;
-            return match self.only.is_empty() {
-                true => Err(GroupMistake::NoValue { key }),
-                false => Ok(()),
-            };
-        }
-        let slot = match key {
-            ADAPTER => &mut self.adapter,
-            CHECK => &mut self.check,
-            _ => &mut self.model,
-        };
-        if value.len() > cap_of(key) {
+        if !matches!(key, TESTS | PRIORITY) && value.len() > cap_of(key) {
             return Err(GroupMistake::TooLong { key });
         }
-        if value.contains(char::is_control) {
-            return Err(GroupMistake::NotOneLine { key });
+        let is_set = match key {
+            TESTS if value == MAY_CHANGE => std::mem::replace(&mut self.tests_may_change, true),
+            TESTS => {
+                let value = shortened(value);
+                return Err(GroupMistake::NotMayChange { value });
+            }
+            PRIORITY => {
+                let priority = value.parse().map_err(|_| GroupMistake::NotANumber {
+                    value: shortened(value),
+                })?;
+                self.priority.replace(priority).is_some()
+            }
+            AFTER => {
+                self.after.push(value.to_owned());
+                false
+            }
+            ONLY if !self.only.is_empty() => true,
+            ONLY => {
+                self.only = scope::patterns(value).map_err(|(pattern, why)| GroupMistake::WrongPattern {
+                    pattern: shortened(pattern),
+                    why,
+                })?;
+                if self.only.is_empty() {
+                    return Err(GroupMistake::NoValue { key });
+                }
+                false
+            }
+            _ if value.contains(char::is_control) => return Err(GroupMistake::NotOneLine { key }),
+            _ => {
+                let slot = match key {
+                    ADAPTER => &mut self.adapter,
+                    CHECK => &mut self.check,
+                    _ => &mut self.model,
+                };
+                let is_set = slot.is_some();
+                slot.get_or_insert_with(|| value.to_owned());
+                is_set
+            }
+        };
+        match is_set {
+            true => Err(GroupMistake::Twice { key }),
+            false => Ok(()),
         }
-        if slot.is_some() {
-            return Err(GroupMistake::Twice { key });
-        }
-        *slot = Some(value.to_owned());
-        Ok(())
     }
 }
 
