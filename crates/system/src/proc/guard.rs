@@ -88,12 +88,7 @@ fn complain(text: &str) -> u8 {
 }
 
 fn not_started(why: String, missing: bool) -> GuardReport {
-    GuardReport {
-        verdict: ProgramEnd::NotStarted { why, missing },
-        survivors: Vec::new(),
-        left_running: Vec::new(),
-        exceeded: None,
-    }
+    GuardReport::new(ProgramEnd::NotStarted { why, missing })
 }
 
 fn prepare(path: &Path) -> Result<(GuardSpec, GuardEvents), String> {
@@ -117,13 +112,7 @@ fn guarded(spec: &GuardSpec, files: &ChildFiles, mut watch: GuardEvents) -> (Gua
     };
     if let Some((signal, ralph_gone)) = stopped_by {
         let exit = Exit::Signal { signal: signal as i32 };
-        let report = GuardReport {
-            verdict: ProgramEnd::Exited { exit },
-            survivors: Vec::new(),
-            left_running: Vec::new(),
-            exceeded: None,
-        };
-        return (report, ralph_gone);
+        return (GuardReport::new(ProgramEnd::Exited { exit }), ralph_gone);
     }
     if let Err(error) = system::mount(&spec.mounts) {
         return (

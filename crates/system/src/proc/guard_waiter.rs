@@ -18,11 +18,11 @@ use super::{
 };
 
 pub(super) struct GuardWaiter {
-    children: Arc<StartedChildren>,
-    shared: Arc<ChildState>,
-    process: Box<dyn portable_pty::Child + Send + Sync>,
-    files: ChildFiles,
-    child_id: String,
+    pub(super) children: Arc<StartedChildren>,
+    pub(super) shared: Arc<ChildState>,
+    pub(super) process: Box<dyn portable_pty::Child + Send + Sync>,
+    pub(super) files: ChildFiles,
+    pub(super) child_id: String,
 }
 
 /// How the guard itself ended.
@@ -33,23 +33,6 @@ enum GuardEnd {
 }
 
 impl GuardWaiter {
-    pub(super) fn new(
-        children: Arc<StartedChildren>,
-        shared: Arc<ChildState>,
-        process: Box<dyn portable_pty::Child + Send + Sync>,
-        files: ChildFiles,
-        child_id: String,
-    ) -> GuardWaiter {
-        children.guard_started();
-        GuardWaiter {
-            children,
-            shared,
-            process,
-            files,
-            child_id,
-        }
-    }
-
     /// Returns once the guard and everything below it has ended, and the reader was told.
     pub(super) fn wait(mut self) {
         let guard_end = wait_without_reaping(self.shared.guard.as_raw());
@@ -57,21 +40,18 @@ impl GuardWaiter {
             // The guard may have lost sight of processes that have left their parents and their session.
             self.children.end_orphans_of(self.shared.guard, &self.child_id);
         }
+        let alone = |end| EndReport {
+            end,
+            survivors: Vec::new(),
+            left_running: Vec::new(),
+        };
         let finding = match (self.files.read_report(), guard_end) {
             (Some(report), _) => found(report),
-            (None, GuardEnd::Code(code)) => EndReport {
-                end: ChildEnd::Exited(Exit::Code { code }),
-                survivors: Vec::new(),
-                left_running: Vec::new(),
-            },
+            (None, GuardEnd::Code(code)) => alone(ChildEnd::Exited(Exit::Code { code })),
             (None, GuardEnd::Signal(signal)) => {
                 // Before the guard is reaped: until then its pid, which is the lost session's id, cannot be reused.
                 self.children.end_orphans_of(self.shared.guard, &self.child_id);
-                EndReport {
-                    end: end_by(signal),
-                    survivors: Vec::new(),
-                    left_running: Vec::new(),
-                }
+                alone(end_by(signal))
             }
         };
         let (process, children) = (&mut self.process, &self.children);

@@ -127,14 +127,15 @@ pub(super) fn spawn(
         dir,
     };
     let alive = "a thread waits for its job for as long as there is a sender";
+    children.guard_started();
     waiter_job
-        .send(GuardWaiter::new(
-            Arc::clone(children),
-            Arc::clone(&shared),
-            process.0,
+        .send(GuardWaiter {
+            children: Arc::clone(children),
+            shared: Arc::clone(&shared),
+            process: process.0,
             files,
             child_id,
-        ))
+        })
         .expect(alive);
     reader_job
         .send(ChildOutputReader::new(Arc::clone(&shared), output, sources, waiter))

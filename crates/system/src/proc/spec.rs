@@ -58,6 +58,18 @@ pub(super) struct GuardReport {
     pub exceeded: Option<ExceededCeiling>,
 }
 
+impl GuardReport {
+    /// Makes the report on a program that has left nothing behind.
+    pub(super) fn new(verdict: ProgramEnd) -> Self {
+        Self {
+            verdict,
+            survivors: Vec::new(),
+            left_running: Vec::new(),
+            exceeded: None,
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ReadJson)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub(super) enum ProgramEnd {
