@@ -2,7 +2,6 @@
 
 use std::{
     io::{self, IsTerminal},
-    os::fd::AsFd,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -13,13 +12,12 @@ use std::{
 };
 
 use crossterm::event::{Event, poll, read};
-use nix::poll::{PollFd, PollFlags, PollTimeout};
 use ralph_core::event::RequestedBy;
 use ralph_system::proc::screen::Screen;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{
-    background::{BackgroundColour, FilterResult, LateReplyFilter, QUESTION, TerminalInput, TerminalInputParser},
+    background::{BackgroundColour, FilterResult, QUESTION, ReplyFilter},
     model::Overlay,
     order::ScreenEvent,
     source::WakeCallback,
@@ -132,75 +130,39 @@ fn send_input(mailbox: &Mailbox, event: Event) -> bool {
 
 /// Asks for the background, then reads keys until the terminal or the screen is gone.
 fn ask_and_read(mailbox: &Mailbox, ownership: &TerminalOwnership) -> io::Result<()> {
-    // From here on crossterm also reports resizes. It reads no keys yet.
+    // From here on crossterm also reports resizes.
     poll(Duration::ZERO)?;
     terminal::ask(QUESTION)?;
-    let found = read_answers(mailbox)?;
-    mailbox.send(ScreenInput::Background(found));
-    let mut late = LateReplyFilter::default();
+    // The first frame waits for this.
+    let mut until = Some(Instant::now() + ANSWER);
+    let mut replies = ReplyFilter::default();
     loop {
-        let filtered = match late.is_midway() && !poll(REST_OF_ANSWER)? {
-            true => late.give_up(None),
-            false => late.take(read_own(ownership)?),
+        let patience = match replies.is_midway() {
+            true => Some(REST_OF_ANSWER),
+            false => until.map(|until| until.saturating_duration_since(Instant::now())),
+        };
+        let filtered = match patience {
+            Some(patience) if !poll(patience)? => replies.give_up(None),
+            Some(_) | None => replies.take(read_own(ownership)?),
         };
         match filtered {
             FilterResult::Held => {}
             FilterResult::Background(background) => {
                 terminal::answered();
+                until = None;
                 mailbox.send(ScreenInput::Background(Some(background)));
             }
             FilterResult::Keys(events) => {
                 if !events.into_iter().all(|event| send_input(mailbox, event)) {
                     return Ok(());
                 }
+                if until.is_some_and(|until| until <= Instant::now()) {
+                    until = None;
+                    mailbox.send(ScreenInput::Background(None));
+                }
             }
         }
     }
-}
-
-/// Reads the terminal's answers to [`QUESTION`] until the last one or the time limit. Keys typed meanwhile are sent on.
-fn read_answers(mailbox: &Mailbox) -> io::Result<Option<BackgroundColour>> {
-    let stdin = io::stdin();
-    let (mut parser, mut found) = (TerminalInputParser::default(), None);
-    let mut until = Instant::now() + ANSWER;
-    let mut bytes = [0; 1024];
-    loop {
-        let left = until.saturating_duration_since(Instant::now());
-        let mut ready = [PollFd::new(stdin.as_fd(), PollFlags::POLLIN)];
-        match nix::poll::poll(&mut ready, PollTimeout::try_from(left).unwrap_or(PollTimeout::ZERO)) {
-            Ok(0) => break,
-            Ok(_) => {}
-            Err(nix::errno::Errno::EINTR) => continue,
-            Err(errno) => return Err(errno.into()),
-        }
-        let count = match rustix::io::read(&stdin, &mut bytes) {
-            Ok(0) => break,
-            Ok(count) => count,
-            Err(rustix::io::Errno::INTR) => continue,
-            Err(errno) => return Err(errno.into()),
-        };
-        let mut is_last = false;
-        for input in parser.take(&bytes[..count]) {
-            match input {
-                TerminalInput::Background(background) => found = Some(background),
-                TerminalInput::Last => is_last = true,
-                TerminalInput::Key(key) => _ = send_input(mailbox, Event::Key(key)),
-                TerminalInput::Paste(text) => _ = send_input(mailbox, Event::Paste(text)),
-            }
-        }
-        if is_last {
-            terminal::answered();
-            break;
-        }
-        // The rest of a sequence would be read as keys.
-        if parser.is_midway() {
-            until = until.max(Instant::now() + REST_OF_ANSWER);
-        }
-    }
-    if let Some(TerminalInput::Key(key)) = parser.finish() {
-        send_input(mailbox, Event::Key(key));
-    }
-    Ok(found)
 }
 
 /// Listens for signals until the screen is gone.
