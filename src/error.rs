@@ -1,6 +1,6 @@
 //! Failures as users see them: a line with the error, hints about what to type, and an exit code.
 
-use std::{error::Error, fmt, io};
+use std::{error::Error, fmt, io, path::Path};
 
 use ralph_agent::AgentError;
 use ralph_driver::{DriverError, OpenError};
@@ -155,25 +155,23 @@ impl From<AgentError> for Failure {
 impl From<JournalError> for Failure {
     fn from(error: JournalError) -> Self {
         let failure = Failure::of(FailureKind::Failed, &error);
+        let move_run = |path: &Path| {
+            let run = path.parent().unwrap_or(path).display();
+            format!("move {run} away to begin a new run")
+        };
         match &error {
             JournalError::Version { .. } => {
                 failure.hint("use that version, or start over elsewhere with `--state-dir DIR`")
             }
-            JournalError::Unknown { path, ralph, .. } => {
-                let run = path.parent().unwrap_or(path);
-                failure
-                    .hint(format!(
-                        "use ralph {ralph} to resume this run; `ralph report` shows what it did"
-                    ))
-                    .hint(format!("or move {} away to begin a new run", run.display()))
-            }
+            JournalError::Unknown { path, ralph, .. } => failure
+                .hint(format!(
+                    "use ralph {ralph} to resume this run; `ralph report` shows what it did"
+                ))
+                .hint(format!("or {}", move_run(path))),
             JournalError::Foreign { path }
             | JournalError::Broken { path, .. }
             | JournalError::TooLong { path, .. }
-            | JournalError::Gap { path, .. } => {
-                let run = path.parent().unwrap_or(path);
-                failure.hint(format!("move {} away to begin a new run", run.display()))
-            }
+            | JournalError::Gap { path, .. } => failure.hint(move_run(path)),
             JournalError::Refused { .. } => failure.hint("shorten what it holds: the plan, or the settings"),
             JournalError::ChangedExternally { .. } => failure.hint("`ralph runs` shows what is left of the runs"),
             JournalError::Open { .. } | JournalError::Write { .. } | JournalError::Read { .. } => failure

@@ -339,8 +339,15 @@ fn what_is_trusted_counts_until_it_changes_and_the_change_is_told() {
     assert_eq!(refused.code(), Some(3), "{refused:?}");
     assert!(refused.stderr.contains(".ralph/config.json (gone)"), "{refused:?}");
     sandbox.write(".ralph/config.json", &goal("true"));
+    fs::write(sandbox.paths().trust(), "{").unwrap();
+    let refused = ralph("goals check");
+    assert!(
+        refused.stderr.contains("`ralph trust --revoke` removes it"),
+        "{refused:?}"
+    );
     assert!(ralph("trust --revoke").stdout.contains("no longer trusted"));
     assert_eq!(ralph("goals check").code(), Some(3));
+    assert_eq!(ralph("trust").code(), Some(0), "what could not be read is gone");
 }
 
 #[test]

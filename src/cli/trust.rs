@@ -131,18 +131,20 @@ fn left_out(own: TrustedFiles) -> (ProjectPlace, Option<String>) {
 
 /// Carries out `ralph trust`.
 pub(super) fn run(args: &Args, show: bool, takes_back: bool) -> Result<u8, Failure> {
-    let own = TrustedFiles::read(args)?;
     if show {
-        return shown(&own);
+        return shown(&TrustedFiles::read(args)?);
     }
-    refuse_agent(&own.place.paths, UserOnlyAction::Trust)?;
+    let place = ProjectPlace::current(args.state_dir.as_deref())?;
+    refuse_agent(&place.paths, UserOnlyAction::Trust)?;
     if takes_back {
-        print(match revoke(&own.place.paths)? {
+        // Also a file that cannot be read.
+        print(match revoke(&place.paths)? {
             true => "no longer trusted: ralph asks before it uses this project's own files again\n",
             false => "nothing of this project was trusted\n",
         });
         return Ok(0);
     }
+    let own = TrustedFiles::at(place, args.trust_project)?;
     if own.changes.is_empty() {
         return shown(&own);
     }
