@@ -65,11 +65,11 @@ struct ClaudeConversation {
     stuck: bool,
 }
 
-/// The form of a permission request, and its input: that is sent back, with the answers to questions.
+/// A permission request: whether a hook made it, and its input, which is sent back with the answers to questions.
 #[derive(Debug, Clone)]
-enum ClaudeAsk {
-    Hook { input: Value },
-    Prompt { input: Value },
+struct ClaudeAsk {
+    is_hook: bool,
+    input: Value,
 }
 
 impl Protocol for ClaudeLive {
@@ -200,23 +200,12 @@ impl ClaudeConversation {
     fn asked(&mut self, event: &Value, exchange: &mut Exchange) {
         let id = AskId(name(event, "/request_id"));
         let request = &event["request"];
-        let (asked, tool, input, call) = match request["subtype"].as_str() {
+        let (is_hook, tool, input) = match request["subtype"].as_str() {
             Some("hook_callback") if request["input"]["hook_event_name"] == "PreToolUse" => {
                 let told = &request["input"];
-                (
-                    ClaudeAsk::Hook {
-                        input: told["tool_input"].clone(),
-                    },
-                    &told["tool_name"],
-                    &told["tool_input"],
-                    &request["tool_use_id"],
-                )
+                (true, &told["tool_name"], &told["tool_input"])
             }
-            Some("can_use_tool") => {
-                let input = request["input"].clone();
-                let asked = ClaudeAsk::Prompt { input };
-                (asked, &request["tool_name"], &request["input"], &request["tool_use_id"])
-            }
+            Some("can_use_tool") => (false, &request["tool_name"], &request["input"]),
             other => {
                 let what = other.unwrap_or("nothing").to_owned();
                 let refusal =
@@ -237,22 +226,23 @@ impl ClaudeConversation {
             None => short_input(input),
         };
         let request = PermissionRequest {
-            call: call.as_str().map(str::to_owned),
+            call: request["tool_use_id"].as_str().map(str::to_owned),
             reason: input["description"].as_str().map(str::to_owned),
             command: input["command"].as_str().map(str::to_owned),
             paths: path_in(input).into_iter().map(str::to_owned).collect(),
             url: input["url"].as_str().map(str::to_owned),
             diff: change(input),
             questions,
-            subagent: match asked {
-                ClaudeAsk::Hook { .. } if self.asks.is_empty() => SubagentStart::Counted,
-                ClaudeAsk::Hook { .. } | ClaudeAsk::Prompt { .. } => SubagentStart::No,
+            subagent: match is_hook && self.asks.is_empty() {
+                true => SubagentStart::Counted,
+                false => SubagentStart::No,
             },
             ..PermissionRequest::new(id.clone(), tool, kind_of(tool), title)
         };
         self.asked
             .insert(request.call.clone().unwrap_or_else(|| tool.to_owned()));
-        self.pending.insert(id.clone(), asked);
+        let input = input.clone();
+        self.pending.insert(id.clone(), ClaudeAsk { is_hook, input });
         if self.pending.len() > PENDING_CAP {
             let message = "too many requests wait for an answer".to_owned();
             return self.answer(&id, &PermissionAnswer::Deny { message }, exchange);
@@ -274,33 +264,29 @@ impl ClaudeConversation {
 
     /// Answers a pending request. Answers to other requests are ignored.
     fn answer(&mut self, id: &AskId, answer: &PermissionAnswer, exchange: &mut Exchange) {
-        let Some(asked) = self.pending.remove(id) else { return };
-        let response = match (asked, answer) {
+        let Some(ClaudeAsk { is_hook, input }) = self.pending.remove(id) else {
+            return;
+        };
+        let mut response = match answer {
             // Its own rules still apply.
-            (ClaudeAsk::Hook { .. }, PermissionAnswer::Allow) if self.asks.is_empty() => json!({}),
-            (ClaudeAsk::Hook { .. }, PermissionAnswer::Allow) => {
-                json!({"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "allow"}})
+            PermissionAnswer::Allow if is_hook && self.asks.is_empty() => json!({}),
+            PermissionAnswer::Allow if is_hook => json!({"permissionDecision": "allow"}),
+            PermissionAnswer::Words { answers } if is_hook => {
+                json!({"permissionDecision": "allow", "updatedInput": answered(input, answers)})
             }
-            (ClaudeAsk::Hook { input }, PermissionAnswer::Words { answers }) => json!({"hookSpecificOutput": {
-                "hookEventName": "PreToolUse",
-                "permissionDecision": "allow",
-                "updatedInput": answered(input, answers),
-            }}),
-            (ClaudeAsk::Hook { .. }, PermissionAnswer::Deny { message }) => json!({"hookSpecificOutput": {
-                "hookEventName": "PreToolUse",
-                "permissionDecision": "deny",
-                "permissionDecisionReason": message,
-            }}),
-            (ClaudeAsk::Prompt { input }, PermissionAnswer::Allow) => {
-                json!({"behavior": "allow", "updatedInput": input})
+            PermissionAnswer::Deny { message } if is_hook => {
+                json!({"permissionDecision": "deny", "permissionDecisionReason": message})
             }
-            (ClaudeAsk::Prompt { input }, PermissionAnswer::Words { answers }) => {
+            PermissionAnswer::Allow => json!({"behavior": "allow", "updatedInput": input}),
+            PermissionAnswer::Words { answers } => {
                 json!({"behavior": "allow", "updatedInput": answered(input, answers)})
             }
-            (ClaudeAsk::Prompt { .. }, PermissionAnswer::Deny { message }) => {
-                json!({"behavior": "deny", "message": message})
-            }
+            PermissionAnswer::Deny { message } => json!({"behavior": "deny", "message": message}),
         };
+        if response.get("permissionDecision").is_some() {
+            response["hookEventName"] = "PreToolUse".into();
+            response = json!({"hookSpecificOutput": response});
+        }
         let response = json!({"subtype": "success", "request_id": id.0, "response": response});
         exchange.write(&json!({"type": "control_response", "response": response}));
     }
