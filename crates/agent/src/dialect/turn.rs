@@ -1,4 +1,4 @@
-//! What most dialects keep of a turn, and the signals that follow from it.
+//! The state of a turn that most dialects keep, and the signals that follow from it.
 
 use std::collections::HashMap;
 

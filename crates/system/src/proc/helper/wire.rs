@@ -1,4 +1,4 @@
-//! What ralph and the guard tell each other: orders of helpers, and their ends, as JSON.
+//! Orders of helpers, from ralph to the guard, and the ends of helpers, from the guard to ralph, as JSON.
 
 use std::{
     io::{self, BufReader, Read},

@@ -222,7 +222,7 @@ fn fate(model: &Model, entry: &AskEntry) -> String {
     }
 }
 
-/// What was decided or answered, in a word, and its role.
+/// The decision or the answer in a word, and its role.
 fn verdict(end: &AskEnd) -> Option<(&'static str, TextRole)> {
     match end {
         AskEnd::Decided { allowed: true, .. } => Some(("allowed", TextRole::Good)),
