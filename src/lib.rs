@@ -21,7 +21,7 @@ pub mod glossary;
 mod host;
 mod runners;
 #[cfg(test)]
-mod spoilt_files;
+mod spoilt_files_tests;
 #[cfg(feature = "telemetry")]
 mod telemetry;
 pub mod ui;

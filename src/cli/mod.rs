@@ -5,7 +5,7 @@ mod acp;
 mod adapters;
 mod adapters_add;
 #[cfg(test)]
-mod any_arguments;
+mod any_arguments_tests;
 mod args;
 mod attach;
 mod choice;
@@ -43,7 +43,7 @@ mod own_settings;
 mod permissions;
 mod plan;
 #[cfg(test)]
-mod reference;
+mod reference_tests;
 mod removed;
 mod replay;
 mod report;

@@ -16,10 +16,10 @@ pub(crate) mod listen;
 mod load;
 mod mcp;
 #[cfg(test)]
-mod mistakes;
+mod mistakes_tests;
 mod native;
 #[cfg(test)]
-mod outputs;
+mod outputs_tests;
 mod permissions;
 mod prices;
 mod removed;

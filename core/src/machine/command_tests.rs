@@ -12,7 +12,7 @@ use crate::{
 
 use super::{
     Input,
-    scripted_run::{ScriptedRun, is_cancelling},
+    scripted_run_tests::{ScriptedRun, is_cancelling},
 };
 
 fn running() -> ScriptedRun {

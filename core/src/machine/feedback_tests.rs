@@ -6,7 +6,7 @@ use crate::event::{
     Settings, SteeringEvent, SteeringId, SteeringKind, StopReason, UserCommand,
 };
 
-use super::{Feedback, Input, Settlement, scripted_run::ScriptedRun};
+use super::{Feedback, Input, Settlement, scripted_run_tests::ScriptedRun};
 
 fn no_live_channel() -> Outcome {
     Outcome::Failed {

@@ -81,7 +81,7 @@ mod review_tests;
 #[cfg(test)]
 mod scope_tests;
 #[cfg(test)]
-mod scripted_run;
+mod scripted_run_tests;
 #[cfg(test)]
 mod session_tests;
 #[cfg(test)]

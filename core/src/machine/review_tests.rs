@@ -11,7 +11,7 @@ use crate::{
 
 use super::{
     Feedback, Settlement, Statement,
-    scripted_run::{ScriptedRun, files, notices},
+    scripted_run_tests::{ScriptedRun, files, notices},
 };
 
 fn settings(when: ReviewWhen) -> Settings {

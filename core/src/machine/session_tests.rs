@@ -5,7 +5,7 @@ use crate::event::{
     UserCommand,
 };
 
-use super::{Input, Statement, scripted_run::ScriptedRun};
+use super::{Input, Statement, scripted_run_tests::ScriptedRun};
 
 fn running() -> ScriptedRun {
     ScriptedRun::running(Settings::default(), &["one"])

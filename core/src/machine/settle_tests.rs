@@ -12,7 +12,7 @@ use crate::{
 
 use super::{
     Feedback, FoundTests, Input, Settlement,
-    scripted_run::{ScriptedRun, files, is_cancelling, notices},
+    scripted_run_tests::{ScriptedRun, files, is_cancelling, notices},
 };
 
 fn network() -> Outcome {

@@ -12,7 +12,7 @@ use crate::{
 
 use super::{
     Input, Preparation, Timer, TimerKind,
-    scripted_run::{ScriptedRun, is_cancelling, notices},
+    scripted_run_tests::{ScriptedRun, is_cancelling, notices},
 };
 
 const DAY: Day = Day {

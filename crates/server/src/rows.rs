@@ -1,7 +1,7 @@
 //! Routes as rows, from which both the router and the API document are generated.
 
 #[cfg(test)]
-pub(super) mod document;
+pub(super) mod document_tests;
 
 /// Generates `rows`, a router, and `describe`, which describes the same routes for the document.
 /// A row has the purpose of the route, its method and path, the type of the parameter in braces, the types of query and
@@ -21,8 +21,8 @@ macro_rules! routes {
 
         /// Describes the routes.
         #[cfg(test)]
-        pub(super) fn describe(document: &mut super::rows::document::OpenApiDocument) {
-            use super::rows::document::ReplyKind;
+        pub(super) fn describe(document: &mut super::rows::document_tests::OpenApiDocument) {
+            use super::rows::document_tests::ReplyKind;
             $(
                 let operation = &mut document.operation(stringify!($method), $path, &[$($about),+]);
                 $(operation.parameter::<$parameter>();)?

@@ -27,7 +27,7 @@ mod patterns;
 mod pi;
 mod ralph;
 #[cfg(test)]
-mod recordings;
+mod recordings_tests;
 mod reset;
 mod terminal;
 mod todos;

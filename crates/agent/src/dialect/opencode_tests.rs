@@ -3,7 +3,7 @@ use serde_json::json;
 
 use crate::dialect::{
     DialectKind,
-    recordings::{
+    recordings_tests::{
         NOW, OK, RecordedSession, assert_cuts_change_nothing, assert_noise_is_said_once,
         assert_one_verdict_wherever_it_stops, assert_pieces_change_nothing, assert_problems, assert_reads_well,
         assert_reviewed, ms, problem, recordings, signals,

@@ -3,7 +3,7 @@ use serde_json::json;
 
 use crate::dialect::{
     DialectKind,
-    recordings::{OK, RecordedSession, assert_problems, problem, recordings, tests_of_recordings},
+    recordings_tests::{OK, RecordedSession, assert_problems, problem, recordings, tests_of_recordings},
 };
 
 const KIND: DialectKind = DialectKind::PiJson;

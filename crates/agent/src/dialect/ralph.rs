@@ -122,7 +122,7 @@ mod tests {
     use super::{
         super::{
             DialectKind,
-            recordings::{RecordedSession, assert_cuts_change_nothing, assert_pieces_change_nothing, ms},
+            recordings_tests::{RecordedSession, assert_cuts_change_nothing, assert_pieces_change_nothing, ms},
         },
         *,
     };

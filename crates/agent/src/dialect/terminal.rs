@@ -132,7 +132,7 @@ mod tests {
     use super::{
         super::{
             DialectKind, LinePattern,
-            recordings::{RecordedSession, assert_cuts_change_nothing, assert_pieces_change_nothing},
+            recordings_tests::{RecordedSession, assert_cuts_change_nothing, assert_pieces_change_nothing},
         },
         *,
     };

@@ -7,7 +7,7 @@
 //! command or to ask. If the text does not determine what would run, a rule that could match counts as one that asks.
 
 #[cfg(test)]
-mod composed;
+mod composed_tests;
 mod paths;
 mod pattern;
 mod policy;
@@ -15,7 +15,7 @@ mod remember;
 mod rule;
 mod shell;
 #[cfg(test)]
-mod table;
+mod table_tests;
 mod tools;
 mod verdict;
 

@@ -388,6 +388,6 @@ fn quietly<T>(action: impl FnOnce() -> T) -> Option<T> {
 }
 
 #[cfg(test)]
-mod fixtures;
+mod fixtures_tests;
 #[cfg(test)]
 mod tests;

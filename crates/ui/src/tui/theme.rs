@@ -501,7 +501,7 @@ fn sixteenth(red: u8, green: u8, blue: u8) -> u8 {
 }
 
 #[cfg(test)]
-mod contrast;
+mod contrast_tests;
 
 #[cfg(test)]
 mod tests {

@@ -9,7 +9,7 @@ use std::{
 
 use ralph_core::event::Decision;
 
-use super::table::{decided, policy, rows};
+use super::table_tests::{decided, policy, rows};
 
 /// A deterministic random number generator.
 struct TestRng(u64);

@@ -24,7 +24,7 @@ pub(super) struct RecordedSession {
 /// The recordings of one program, by name.
 macro_rules! recordings {
     ($cli:literal: $($name:literal)*) => {
-        vec![$($crate::dialect::recordings::RecordedSession::new(
+        vec![$($crate::dialect::recordings_tests::RecordedSession::new(
             $name,
             include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/", $cli, "/", $name, ".jsonl")),
             include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/", $cli, "/", $name, ".stderr")),
@@ -39,37 +39,37 @@ macro_rules! tests_of_recordings {
     ($kind:expr, $cli:literal) => {
         #[test]
         fn recordings_give_the_signals_that_were_reviewed() {
-            $crate::dialect::recordings::assert_reviewed($kind, $cli, &all());
+            $crate::dialect::recordings_tests::assert_reviewed($kind, $cli, &all());
         }
 
         #[test]
         fn a_person_can_read_what_happened() {
-            $crate::dialect::recordings::assert_reads_well($kind, $cli, $crate::dialect::recordings::recordings!($cli: "success" "toolfail" "http429"));
+            $crate::dialect::recordings_tests::assert_reads_well($kind, $cli, $crate::dialect::recordings_tests::recordings!($cli: "success" "toolfail" "http429"));
         }
 
         #[test]
         fn every_recording_in_pieces_of_any_size_gives_the_same_signals() {
-            $crate::dialect::recordings::assert_pieces_change_nothing($kind, &all());
+            $crate::dialect::recordings_tests::assert_pieces_change_nothing($kind, &all());
         }
 
         #[test]
         fn a_recording_cut_at_every_byte_gives_the_same_signals() {
-            for recording in $crate::dialect::recordings::recordings!($cli: "resume-2") {
-                $crate::dialect::recordings::assert_cuts_change_nothing($kind, &recording);
+            for recording in $crate::dialect::recordings_tests::recordings!($cli: "resume-2") {
+                $crate::dialect::recordings_tests::assert_cuts_change_nothing($kind, &recording);
             }
         }
 
         #[test]
         fn a_recording_that_stops_at_any_byte_ends_with_exactly_one_verdict() {
-            for recording in $crate::dialect::recordings::recordings!($cli: "resume-2") {
-                $crate::dialect::recordings::assert_one_verdict_wherever_it_stops($kind, &recording);
+            for recording in $crate::dialect::recordings_tests::recordings!($cli: "resume-2") {
+                $crate::dialect::recordings_tests::assert_one_verdict_wherever_it_stops($kind, &recording);
             }
         }
 
         #[test]
         fn noise_between_the_lines_changes_no_signal_but_is_said() {
-            for recording in $crate::dialect::recordings::recordings!($cli: "toolfail" "http429x2" "sig-SIGINT" "cut") {
-                $crate::dialect::recordings::assert_noise_is_said_once($kind, &recording);
+            for recording in $crate::dialect::recordings_tests::recordings!($cli: "toolfail" "http429x2" "sig-SIGINT" "cut") {
+                $crate::dialect::recordings_tests::assert_noise_is_said_once($kind, &recording);
             }
         }
     };
