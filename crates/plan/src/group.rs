@@ -80,8 +80,8 @@ pub(super) enum GroupMistake {
     HasNoValue { key: &'static str },
     #[error("`only` has the pattern `{pattern}`: {why}; patterns look like src/parser/** or *.md")]
     WrongPattern { pattern: String, why: &'static str },
-    #[error("`only` has no effect here; it belongs into the braces at the end, without backticks")]
-    ScopeNotAtEnd,
+    #[error("`{key}` has no effect here; settings belong into one pair of braces at the end, without backticks")]
+    NotAtEnd { key: &'static str },
 }
 
 fn missing_value(key: &str) -> String {
@@ -118,15 +118,29 @@ pub(super) fn trailing(text: &str, from: usize) -> Option<SettingsGroup> {
     Some(group)
 }
 
-/// The opening braces of groups with a scope, wherever they are.
-pub(super) fn scopes(text: &str) -> impl Iterator<Item = usize> {
-    let has_scope = |start: &usize| {
-        let inside = text[start + 1..].split('{').next().unwrap_or_default();
-        let words = SettingWords::of(inside).map(|(_, word)| word);
-        let mut words = words.take_while(SettingWord::is_assignment);
-        words.any(|word| word.key == ONLY && word.value.is_some())
+/// The groups that consist of settings, wherever they are: the opening brace and the first key.
+///
+/// Braces that touch a word are text, as in `requests{model="x"}` or `items/{skip}`, except for a scope.
+pub(super) fn groups(text: &str) -> impl Iterator<Item = (usize, &'static str)> {
+    let key_at = |start: usize| {
+        let rest = &text[start + 1..];
+        let (inside, after) = rest.split_at(rest.find(['{', '}']).unwrap_or(rest.len()));
+        let words = || SettingWords::of(inside).map(|(_, word)| word);
+        let mut assignments = words().take_while(SettingWord::is_assignment);
+        if assignments.any(|word| word.key == ONLY && word.value.is_some()) {
+            return Some(ONLY);
+        }
+        // A brace in a command ends the command's part of `inside`, so the quotation mark is not closed there.
+        let is_closed = match after.strip_prefix('}') {
+            Some(behind) => !behind.starts_with(|sign: char| sign.is_alphanumeric() || sign == '/'),
+            None => words().any(|word| word.value == Some(SettingValue::Unclosed)),
+        };
+        let is_set_apart = is_closed && (start == 0 || text[..start].ends_with(char::is_whitespace));
+        let first = words().next()?.known();
+        first.filter(|_| is_set_apart && words().all(|word| word.known().is_some()))
     };
-    text.match_indices('{').map(|(start, _)| start).filter(has_scope)
+    let starts = text.match_indices('{').map(|(start, _)| start);
+    starts.filter_map(move |start| key_at(start).map(|key| (start, key)))
 }
 
 /// Whether the brace at `start` is set apart from the text before and has an assignment after it.
@@ -312,6 +326,12 @@ impl SettingWord<'_> {
             && letters.all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.'));
         let is_flag = WORDS.contains(&self.key) && self.value.is_none();
         is_name && self.value.is_some() || is_flag || self.is_scope()
+    }
+
+    /// The setting that the word gives.
+    fn known(&self) -> Option<&'static str> {
+        let known = KEYS.into_iter().find(|known| *known == self.key)?;
+        (WORDS.contains(&known) != self.value.is_some()).then_some(known)
     }
 
     /// Whether the word is meant as a scope. One that is written wrongly is a mistake and no text, which would let the agent

@@ -738,9 +738,9 @@ impl<'a> MarkdownReader<'a> {
         }
         let end = group.as_ref().map_or(words.text.len(), |group| group.start);
         let is_text = |at| is_escaped(at) || words.code.iter().any(|code| code.contains(&at));
-        if let Some(at) = group::scopes(&words.text[..end]).find(|at| !is_text(*at)) {
+        if let Some((at, key)) = group::groups(&words.text[..end]).find(|(at, _)| !is_text(*at)) {
             let group = group.get_or_insert_with(|| SettingsGroup::new(end));
-            group.mistakes.push((at, GroupMistake::ScopeNotAtEnd));
+            group.mistakes.push((at, GroupMistake::NotAtEnd { key }));
         }
         (one_line(&words.text[..end]), group)
     }

@@ -583,7 +583,6 @@ fn braces_in_code_behind_a_backslash_or_without_a_setting_are_text() {
         ("keep \\{adapter=codex}", "keep {adapter=codex}"),
         ("return {}", "return {}"),
         ("render {name}", "render {name}"),
-        ("{adapter=codex}", "{adapter=codex}"),
     ] {
         let found = tasks(&format!("- [ ] {item}\n"));
         assert_eq!(found.tasks[0].text, text);
@@ -676,28 +675,66 @@ fn patterns_of_a_scope_are_read_as_they_are_written() {
 }
 
 #[test]
-fn a_scope_that_would_be_text_is_a_mistake_unless_it_is_meant_as_text() {
-    for (plan, column) in [
-        ("- [ ] a {only=src/**}.\n", 9),
-        ("- [ ] {only=src/**} a\n", 7),
-        ("- [ ] a {only=src/**}\n  and more of it\n", 9),
-        ("- [ ] a {only=src/**} {optional}\n", 9),
-        ("- [ ] a {model=m, only=src/{b,c}/**} ✅\n", 9),
-        ("- [ ] a{only=src/**}\n", 8),
-        ("- [ ] a {only=`src/**`}\n", 9),
-        ("- [ ] a {only=src/**} with `b`\n", 9),
-        ("# A {only=src/**} of b\n- [ ] a\n", 5),
+fn settings_that_would_be_text_are_a_mistake_unless_they_are_meant_as_text() {
+    for (plan, column, key) in [
+        ("- [ ] a {only=src/**}.\n", 9, "only"),
+        ("- [ ] {only=src/**} a\n", 7, "only"),
+        ("- [ ] a {only=src/**}\n  and more of it\n", 9, "only"),
+        ("- [ ] a {only=src/**} {optional}\n", 9, "only"),
+        ("- [ ] a {model=m, only=src/{b,c}/**} ✅\n", 9, "only"),
+        ("- [ ] a{only=src/**}\n", 8, "only"),
+        ("- [ ] a {only=`src/**`}\n", 9, "only"),
+        ("- [ ] a {only=src/**} with `b`\n", 9, "only"),
+        ("# A {only=src/**} of b\n- [ ] a\n", 5, "only"),
+        ("- [ ] a {skip} later\n", 9, "skip"),
+        ("- [ ] {optional} a\n", 7, "optional"),
+        ("- [ ] a {skip}\n  and more of it\n", 9, "skip"),
+        ("- [ ] {skip}\n", 7, "skip"),
+        ("- [ ] {adapter=codex}\n", 7, "adapter"),
+        ("- [ ] a {model=x adapter=y}, then b\n", 9, "model"),
+        ("- [ ] a {model=a} {priority=2}\n", 9, "model"),
+        ("- [ ] a {check=\"awk '{print $1}' f\"} b\n", 9, "check"),
+        ("- [ ] a {tests=may-change}: b {name}\n", 9, "tests"),
+        ("# A {each} of b\n- [ ] a\n", 5, "each"),
     ] {
         let found = tasks(plan);
-        let told: Vec<_> = found
-            .mistakes
-            .iter()
-            .map(|it| (it.position.column, &it.what[..25]))
-            .collect();
-        assert_eq!(told, [(column, "`only` has no effect here")], "{plan}");
+        let told: Vec<_> = found.mistakes.iter().map(|it| (it.position.column, &it.what)).collect();
+        let [(at, what)] = told[..] else {
+            panic!("{plan}: {told:?}")
+        };
+        assert_eq!(at, column, "{plan}");
+        assert!(
+            what.starts_with(&format!("`{key}` has no effect here")),
+            "{plan}: {what}"
+        );
     }
-    for text in ["`{only=src/**}` b", "\\{only=src/**} b", "{only b} c", "only=src/** b"] {
-        assert_eq!(tasks(&format!("- [ ] a {text}\n")).mistakes, [], "{text}");
+    for text in [
+        "`{only=src/**}` b",
+        "\\{only=src/**} b",
+        "{only b} c",
+        "only=src/** b",
+        "`{skip}` b",
+        "\\{skip} b",
+        "items/{skip}/{limit} b",
+        "{skip}/{limit} b",
+        "{skip}ped b",
+        "requests{model=\"x\"} b",
+        "${skip} b",
+        "{{model=x}} b",
+        "{optional, but nice} b",
+        "{model} and {check} b",
+        "{model=x temperature=1} b",
+        "{priority=1 and more b",
+        "{skip b",
+        "{a, b} c",
+        "{name=value} b",
+    ] {
+        let found = tasks(&format!("- [ ] a {text}\n"));
+        assert_eq!(
+            (found.mistakes, found.tasks[0].settings.is_empty()),
+            (vec![], true),
+            "{text}"
+        );
     }
 }
 
