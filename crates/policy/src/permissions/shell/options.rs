@@ -1,6 +1,9 @@
 //! Programs that run another program, and their options.
 
-use super::words::{HOLE, ShellWord};
+use super::{
+    programs::has,
+    words::{HOLE, ShellWord},
+};
 
 /// How to find the command that a program runs.
 pub(super) struct CommandWrapper {
@@ -8,7 +11,7 @@ pub(super) struct CommandWrapper {
     /// The letters of short options with a value, then of those without.
     letters: [&'static str; 2],
     /// Long options with a value, then those without.
-    long: [&'static [&'static str]; 2],
+    long: [&'static str; 2],
     /// The number of arguments before the command that are not options.
     pub(super) positional: usize,
     /// Whether it changes the user, the host or the input, so that a rule which allows the command does not allow this
@@ -20,7 +23,7 @@ const fn wrapper(name: &'static str, valued: &'static str, flags: &'static str) 
     CommandWrapper {
         name,
         letters: [valued, flags],
-        long: [&[], &[]],
+        long: ["", ""],
         positional: 0,
         changes_context: false,
     }
@@ -29,30 +32,13 @@ const fn wrapper(name: &'static str, valued: &'static str, flags: &'static str) 
 /// Programs that run the command after their options.
 const WRAPPERS: &[CommandWrapper] = &[
     CommandWrapper {
-        long: [&["--unset", "--chdir"], &["--ignore-environment", "--null", "--debug"]],
+        long: ["--unset --chdir", "--ignore-environment --null --debug"],
         ..wrapper("env", "uC", "i0v")
     },
     CommandWrapper {
         long: [
-            &[
-                "--user",
-                "--group",
-                "--prompt",
-                "--chdir",
-                "--host",
-                "--chroot",
-                "--close-from",
-                "--role",
-                "--type",
-            ],
-            &[
-                "--non-interactive",
-                "--stdin",
-                "--preserve-env",
-                "--set-home",
-                "--reset-timestamp",
-                "--background",
-            ],
+            "--user --group --prompt --chdir --host --chroot --close-from --role --type",
+            "--non-interactive --stdin --preserve-env --set-home --reset-timestamp --background",
         ],
         changes_context: true,
         ..wrapper("sudo", "ugpChRrtTUD", "nSEHkKAbBPN")
@@ -62,35 +48,29 @@ const WRAPPERS: &[CommandWrapper] = &[
         ..wrapper("doas", "uCa", "nL")
     },
     CommandWrapper {
-        long: [
-            &["--signal", "--kill-after"],
-            &["--foreground", "--preserve-status", "--verbose"],
-        ],
+        long: ["--signal --kill-after", "--foreground --preserve-status --verbose"],
         positional: 1,
         ..wrapper("timeout", "sk", "v")
     },
     CommandWrapper {
-        long: [&["--adjustment"], &[]],
+        long: ["--adjustment", ""],
         ..wrapper("nice", "n", "0123456789")
     },
     CommandWrapper {
-        long: [&["--class", "--classdata"], &["--ignore"]],
+        long: ["--class --classdata", "--ignore"],
         ..wrapper("ionice", "cn", "t")
     },
     wrapper("nohup", "", ""),
     CommandWrapper {
-        long: [&["--input", "--output", "--error"], &[]],
+        long: ["--input --output --error", ""],
         ..wrapper("stdbuf", "ioe", "")
     },
     CommandWrapper {
-        long: [&[], &["--ctty", "--fork", "--wait"]],
+        long: ["", "--ctty --fork --wait"],
         ..wrapper("setsid", "", "cfw")
     },
     CommandWrapper {
-        long: [
-            &["--format", "--output"],
-            &["--append", "--portability", "--verbose", "--quiet"],
-        ],
+        long: ["--format --output", "--append --portability --verbose --quiet"],
         ..wrapper("time", "fo", "apvq")
     },
     wrapper("command", "", "p"),
@@ -103,23 +83,8 @@ const WRAPPERS: &[CommandWrapper] = &[
     wrapper("-", "", ""),
     CommandWrapper {
         long: [
-            &[
-                "--max-args",
-                "--max-procs",
-                "--max-lines",
-                "--delimiter",
-                "--arg-file",
-                "--max-chars",
-                "--replace",
-            ],
-            &[
-                "--null",
-                "--no-run-if-empty",
-                "--verbose",
-                "--exit",
-                "--interactive",
-                "--open-tty",
-            ],
+            "--max-args --max-procs --max-lines --delimiter --arg-file --max-chars --replace",
+            "--null --no-run-if-empty --verbose --exit --interactive --open-tty",
         ],
         ..wrapper("xargs", "InPLdEsa", "0rtpxo")
     },
@@ -168,10 +133,10 @@ impl CommandWrapper {
             let (name, value) = option
                 .split_once('=')
                 .map_or((option, None), |(name, value)| (name, Some(value)));
-            return match (self.long[0].contains(&name), value) {
+            return match (has(self.long[0], name), value) {
                 (true, None) => Ok(2),
                 (true, Some(_)) => Ok(1),
-                (false, _) if self.long[1].contains(&name) => Ok(1),
+                (false, _) if has(self.long[1], name) => Ok(1),
                 (false, _) => Err(UnknownOption),
             };
         }
@@ -203,87 +168,24 @@ impl CommandWrapper {
 }
 
 /// Programs that run their arguments, or change what others run, in ways that are not analysed.
-const RUNNERS: &[&str] = &[
-    "eval",
-    "source",
-    ".",
-    "alias",
-    "shopt",
-    "setopt",
-    "unsetopt",
-    "ssh",
-    "parallel",
-    "fish",
-    "csh",
-    "tcsh",
-    "coproc",
-    "repeat",
-    "foreach",
-    "fc",
-    "compgen",
-    "complete",
-    "enable",
-    "bind",
-    "let",
-    "unshare",
-    "nsenter",
-    "chroot",
-    "flock",
-    "taskset",
-    "chrt",
-    "prlimit",
-    "setpriv",
-    "setarch",
-    "runuser",
-    "pkexec",
-    "systemd-run",
-    "start-stop-daemon",
-    "at",
-    "batch",
-    "crontab",
-    "screen",
-    "tmux",
-    "expect",
-    "entr",
-    "strace",
-    "ltrace",
-    "gdb",
-    "unbuffer",
-    "chronic",
-    "rlwrap",
-    "socat",
-    "zargs",
-    "autoload",
-    "zmodload",
-    "sched",
-    "emulate",
-    "functions",
-    "disable",
-    "hash",
-];
+const RUNNERS: &str = "eval source . alias shopt setopt unsetopt ssh parallel fish csh tcsh coproc repeat foreach fc compgen complete \
+    enable bind let unshare nsenter chroot flock taskset chrt prlimit setpriv setarch runuser pkexec systemd-run \
+    start-stop-daemon at batch crontab screen tmux expect entr strace ltrace gdb unbuffer chronic rlwrap socat zargs \
+    autoload zmodload sched emulate functions disable hash";
 
 /// Whether `name` serves only to run other commands, or to change how they run.
 pub(in crate::permissions) fn is_runner(name: &str) -> bool {
-    RUNNERS.contains(&name)
+    has(RUNNERS, name)
 }
 
 /// Whether a use of a runner runs nothing, or a file that is known by its name as every other program is.
 pub(super) fn runs_nothing(words: &[String]) -> bool {
-    const TMUX: [&str; 8] = [
-        "ls",
-        "list-sessions",
-        "has-session",
-        "list-windows",
-        "list-panes",
-        "capture-pane",
-        "kill-session",
-        "kill-server",
-    ];
+    const TMUX: &str = "ls list-sessions has-session list-windows list-panes capture-pane kill-session kill-server";
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {
         ["source" | ".", file] => file.ends_with("/bin/activate") && !file.contains(HOLE),
         // Commands of tmux are separated by `;`, and `#(…)` in a format runs a command.
-        ["tmux", command, ..] => TMUX.contains(&command) && !words.iter().any(|word| word.contains([';', '#', HOLE])),
+        ["tmux", command, ..] => has(TMUX, command) && !words.iter().any(|word| word.contains([';', '#', HOLE])),
         ["hash", "-r"] | ["alias"] | ["crontab", "-l"] | ["screen", "-ls"] => true,
         _ => false,
     }
@@ -291,44 +193,15 @@ pub(super) fn runs_nothing(words: &[String]) -> bool {
 
 /// Whether `name` is a shell whose scripts are analysed.
 pub(super) fn is_shell(name: &str) -> bool {
-    ["bash", "sh", "zsh", "dash", "ash", "ksh", "mksh", "rbash"].contains(&name)
+    has("bash sh zsh dash ash ksh mksh rbash", name)
 }
 
 /// Whether a variable changes which programs run, or how a shell interprets them.
 pub(super) fn changes_programs(name: &str) -> bool {
-    const NAMES: [&str; 30] = [
-        "PATH",
-        "IFS",
-        "ENV",
-        "BASH_ENV",
-        "PS4",
-        "PROMPT_COMMAND",
-        "SHELLOPTS",
-        "BASHOPTS",
-        "SHELL",
-        "HOME",
-        "PAGER",
-        "MANPAGER",
-        "EDITOR",
-        "VISUAL",
-        "BROWSER",
-        "LESSOPEN",
-        "LESSCLOSE",
-        "PYTHONSTARTUP",
-        "PYTHONPATH",
-        "PYTHONHOME",
-        "NODE_OPTIONS",
-        "NODE_PATH",
-        "PERL5OPT",
-        "PERL5LIB",
-        "RUBYOPT",
-        "RUBYLIB",
-        "ZDOTDIR",
-        "XDG_CONFIG_HOME",
-        "RUSTC_WRAPPER",
-        "MAKEFLAGS",
-    ];
-    NAMES.contains(&name)
+    const NAMES: &str = "PATH IFS ENV BASH_ENV PS4 PROMPT_COMMAND SHELLOPTS BASHOPTS SHELL HOME PAGER MANPAGER EDITOR VISUAL BROWSER \
+        LESSOPEN LESSCLOSE PYTHONSTARTUP PYTHONPATH PYTHONHOME NODE_OPTIONS NODE_PATH PERL5OPT PERL5LIB RUBYOPT \
+        RUBYLIB ZDOTDIR XDG_CONFIG_HOME RUSTC_WRAPPER MAKEFLAGS";
+    has(NAMES, name)
         || ["GIT_", "LD_", "DYLD_", "BASH_FUNC_", "npm_config_"]
             .iter()
             .any(|start| name.starts_with(start))
