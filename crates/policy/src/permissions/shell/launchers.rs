@@ -94,7 +94,7 @@ const LAUNCHERS: &[Launcher] = &[
         "",
     ),
     launcher(
-        "hyperfine|concurrently|npm-run-all|watchexec|nodemon|cargo watch",
+        "hyperfine|concurrently|npm-run-all|watchexec|nodemon|cargo watch|adb shell",
         0,
         "",
         "*",

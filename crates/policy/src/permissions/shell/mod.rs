@@ -3,6 +3,7 @@
 //! A command is never run or expanded here. If the text does not determine what would run, the part is marked as
 //! unclear. The one error that this module must not make is to overlook a program.
 
+mod code;
 mod cursor;
 mod git;
 mod launchers;

@@ -3,10 +3,11 @@
 use ralph_core::event::clip;
 
 use super::{
+    code::{find_code, has_code, runs_code, words_of},
     git,
     launchers::{find_launcher, is_launcher},
     options::{changes_programs, find_wrapper, is_runner, is_shell, runs_nothing},
-    programs::{FileUse, find_program, has_code, runs_code, shows_version},
+    programs::{FileUse, find_program, has, shows_version},
     script::{self, Redirect, SimpleCommand, evaluates},
     unclear::Unclear,
     values::ScriptValues,
@@ -113,8 +114,8 @@ struct PartCollector {
 struct CommandContext<'a> {
     /// The commands that run it, in the form in which rules may name them.
     outer: &'a [Vec<String>],
-    /// Whether its standard input is text of the script.
-    is_fed: bool,
+    /// The texts of the script that are its standard input.
+    fed: &'a [String],
     depth: u32,
 }
 
@@ -161,7 +162,7 @@ impl PartCollector {
         let script = script::read(text);
         self.values.add(&script);
         for simple in &script.commands {
-            self.simple(simple, depth);
+            self.simple(simple, &script.fed, depth);
         }
         for name in script.assigned.iter().filter(|name| changes_programs(name)) {
             self.unclear(text, Unclear::Variable { name: name.clone() }, &[]);
@@ -171,13 +172,15 @@ impl PartCollector {
         }
     }
 
-    fn simple(&mut self, simple: &SimpleCommand, depth: u32) {
+    fn simple(&mut self, simple: &SimpleCommand, fed: &[String], depth: u32) {
         for assignment in &simple.assignments {
             let name = assignment.assigned().unwrap_or_default();
             if changes_programs(name) {
                 self.unclear(&assignment.source, Unclear::Variable { name: name.to_owned() }, &[]);
             } else if evaluates(assignment) {
                 self.unclear(&assignment.source, Unclear::Arithmetic, &[]);
+            } else if !simple.words.is_empty() {
+                self.given(assignment);
             }
         }
         for redirect in &simple.redirects {
@@ -185,7 +188,7 @@ impl PartCollector {
         }
         let place = CommandContext {
             outer: &[],
-            is_fed: simple.is_fed,
+            fed: if simple.is_fed { fed } else { &[] },
             depth,
         };
         self.command(&simple.words, place);
@@ -249,6 +252,7 @@ impl PartCollector {
                 Ok(at) if at >= words.len() => self.push(&shown, run(names, own, None)),
                 Ok(at) => {
                     self.variables(&words[1..at]);
+                    words[1..at].iter().for_each(|word| self.given(word));
                     if wrapper.changes_context {
                         let (names, own) = (names.clone(), own.clone());
                         self.push(&shown, run(names, own, None));
@@ -283,15 +287,24 @@ impl PartCollector {
             _ if shows_version(name, words) => Some(Vec::new()),
             _ => self.files(name, words),
         };
-        let interprets = runs_code(name);
-        let code = words_of_code(if interprets { &words[1..] } else { &[] });
         let is_known = find_program(name).is_some() || is_runner(name) || is_builtin(name);
-        let arguments = match interprets {
-            true if has_code(name, words) => code.clone(),
-            false if is_known => Vec::new(),
-            true | false => values(&words[1..]),
-        };
-        self.forbidden(|parts| parts.push(&shown, PartEffect::Mention(code)));
+        let code = find_code(name, words, place.fed, is_known);
+        if code.is_hidden {
+            return self.runs(&shown, name, with_arguments(names, words), own);
+        }
+        let mut arguments = code.words;
+        if runs_code(name) {
+            let mut mentioned: Vec<String> = words[1..].iter().flat_map(|word| words_of(&word.value)).collect();
+            mentioned.extend(arguments.iter().cloned());
+            self.forbidden(|parts| parts.push(&shown, PartEffect::Mention(mentioned)));
+        }
+        if if runs_code(name) {
+            !has_code(name, words)
+        } else {
+            !is_known
+        } {
+            arguments.splice(0..0, values(&words[1..]));
+        }
         self.push(
             &shown,
             PartEffect::Run {
@@ -367,6 +380,19 @@ impl PartCollector {
         }
     }
 
+    /// Adds the value of a variable that is set for one program, which may run it.
+    fn given(&mut self, word: &ShellWord) {
+        let value = word.assigned().and_then(|_| word.value.split_once('='));
+        let arguments = words_of(value.map_or("", |(_, value)| value));
+        let effect = PartEffect::Run {
+            names: Vec::new(),
+            own: Vec::new(),
+            arguments,
+            reads: Some(Vec::new()),
+        };
+        self.forbidden(|parts| parts.push(&word.source, effect));
+    }
+
     /// Analyses programs with their own ways of running others. Returns false if `name` is not one of them, or if it
     /// counts as a program itself in addition to those that it runs.
     fn special(&mut self, name: &str, words: &[ShellWord], place: CommandContext<'_>) -> bool {
@@ -384,25 +410,6 @@ impl PartCollector {
             "git" => {
                 self.git(words, place);
                 true
-            }
-            "tar" | "bsdtar" | "gtar" => {
-                let starts = [
-                    "--to",
-                    "--checkpoint-a",
-                    "--use",
-                    "--info-s",
-                    "--new-v",
-                    "--rsh",
-                    "--rmt",
-                    "-I",
-                    "-F",
-                ];
-                let runs = |word: &ShellWord| starts.iter().any(|start| word.value.starts_with(start));
-                if words.iter().any(runs) {
-                    let own = vec![text(words)];
-                    self.runs(&shown(words), name, place.outer.to_vec(), own);
-                }
-                words.iter().any(runs)
             }
             _ => false,
         }
@@ -439,7 +446,7 @@ impl PartCollector {
                 self.push(&shown(words), PartEffect::RunScript { names });
                 self.script(&script.value.replace(HOLE, ANYTHING), place.depth + 1);
             }
-            Some(file) if !file.is_computed() && !place.is_fed => {
+            Some(file) if !file.is_computed() && place.fed.is_empty() => {
                 self.push(&shown(words), run(place.outer.to_vec(), vec![text(words)], None));
             }
             Some(_) | None => self.runs(&shown(words), name, place.outer.to_vec(), vec![text(words)]),
@@ -591,23 +598,8 @@ impl CommandContext<'_> {
 
 /// Builtins of shells that set variables or evaluate their arguments.
 fn is_builtin(name: &str) -> bool {
-    const SET: [&str; 14] = [
-        "declare",
-        "typeset",
-        "local",
-        "export",
-        "readonly",
-        "read",
-        "mapfile",
-        "readarray",
-        "printf",
-        "unset",
-        "test",
-        "[",
-        "getopts",
-        "jobs",
-    ];
-    SET.contains(&name)
+    let set = "declare typeset local export readonly read mapfile readarray printf unset test [ getopts jobs";
+    has(set, name)
 }
 
 /// Whether an argument makes a builtin run something.
@@ -624,13 +616,6 @@ fn odd_argument(name: &str, word: &ShellWord) -> bool {
 fn short_has(word: &str, letter: char) -> bool {
     let letters = word.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
     letters.is_some_and(|letters| letters.contains(letter))
-}
-
-/// The words in the arguments of an interpreter, whose code may run a command: `system("git push")`, `["git", "push"]`.
-fn words_of_code(words: &[ShellWord]) -> Vec<String> {
-    let is_apart = |character: char| !character.is_alphanumeric() && !"._-/:@".contains(character) && character != HOLE;
-    let found = words.iter().flat_map(|word| word.value.split(is_apart));
-    found.filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
 /// A run of a known program. `reads` are the paths that it reads, if it does nothing else.

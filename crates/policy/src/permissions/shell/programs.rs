@@ -406,28 +406,6 @@ fn changes_in_place(words: &[ShellWord]) -> bool {
     words.iter().any(|word| is_option(options, &word.value))
 }
 
-/// Whether a program runs code, of a file or among its arguments.
-pub(super) fn runs_code(name: &str) -> bool {
-    has(
-        "python python2 python3 pypy3 node deno bun perl ruby php lua Rscript osascript",
-        name,
-    ) || is_awk(name)
-}
-
-fn is_awk(name: &str) -> bool {
-    has("awk gawk mawk nawk", name)
-}
-
-/// Whether the arguments of an interpreter have code. Behind `-m` are those of a module.
-pub(super) fn has_code(name: &str, words: &[ShellWord]) -> bool {
-    let mut own = words[1..]
-        .iter()
-        .map(|word| word.value.as_str())
-        .take_while(|word| *word != "-m");
-    is_awk(name)
-        || own.any(|word| is_option("-c -e -E -p -r --eval --print", word) || word == "eval" || word.contains(HOLE))
-}
-
 /// Whether a command only asks a well-known program for its version.
 pub(super) fn shows_version(name: &str, words: &[ShellWord]) -> bool {
     let known = "node npm pnpm yarn bun deno python python3 pip uv ruby go cargo rustc java php git docker make cmake gcc clang";
