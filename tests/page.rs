@@ -10,6 +10,7 @@ mod pictures;
 mod plan;
 mod relay;
 mod start;
+mod subagents;
 
 use std::{collections::BTreeSet, env, fs, path::Path, sync::Arc};
 

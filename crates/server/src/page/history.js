@@ -20,17 +20,19 @@ export function historyPane(run) {
         { number, role, review, task, ended, startedMs, durationMs, changed, used, subagents, progress, refused: look.refused.length > 0, confidence: look.confidence, question, adapter }));
       draw({ rows, before: dropped + Math.max(0, kept.length - MOST) });
     },
-    tick: () => list.querySelectorAll("[data-since]").forEach((shown) => {
-      shown.textContent = ticking(now() - Number(shown.dataset.since));
+    tick: () => list.querySelectorAll("[data-since]").forEach((one) => {
+      one.textContent = ticking(now() - Number(one.dataset.since));
     }),
   };
 }
 
+// Whether the subagents of the iteration that started then are shown.
+const open = {};
+
 // The subagents that `parent` started, each with its own below it.
 function tree(list, parent) {
   const known = new Set(list.map(({ id }) => id));
-  const isChild = (one) => (parent ? one.parent === parent : !known.has(one.parent));
-  return list.filter(isChild).map((one) => h("li", {},
+  return list.filter((one) => (parent ? one.parent === parent : !known.has(one.parent))).map((one) => h("li", {},
     h("span", {}, one.title || "subagent"), " ",
     h("span", { class: "dim" }, [one.running ? "running" : "ended", usage(one.usage)].filter(Boolean).join(", ")),
     h("ul", {}, tree(list, one.id))));
@@ -54,7 +56,7 @@ function rowOf(run, { number, role, review: reviewed, task, ended, startedMs, du
       progress === false && h("span", { class: "warn" }, "no progress"),
       confidence != null && h("span", {}, `confidence ${confidence}`),
       refused && h("span", { class: "warn" }, "claim refused")),
-    subagents && h("details", { class: "subagents" },
+    subagents && h("details", { class: "subagents", open: open[startedMs], ontoggle: ({ target }) => { open[startedMs] = target.open; } },
       h("summary", {}, counted(subagents.started, "subagent")),
       h("ul", {}, tree(subagents.list, null))),
     question && h("p", { class: "warn" }, question),
