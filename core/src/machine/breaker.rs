@@ -200,7 +200,10 @@ fn may_wait(state: &LoopState, outcome: &Outcome, observation: &Observation, why
 mod tests {
     use super::*;
     use crate::{
-        event::{AgentSignal, BreakerLimits, Claim, Exit, Goal, GoalsWhen, PlanSnapshot, Settings, UserCommand},
+        event::{
+            AgentSignal, BreakerLimits, CancelReason, Claim, Exit, Goal, GoalsWhen, IterationEvent, LimitKind,
+            PlanSnapshot, Settings, SubagentReport, UserCommand,
+        },
         machine::{
             Input, Settlement, Verification,
             gate_tests::goal,
@@ -237,6 +240,8 @@ mod tests {
     enum Work {
         Idle,
         Progress,
+        /// Subagents on more levels than the limit allows.
+        FanOut,
         Failure(ProblemKind),
         /// A claim that the goal refutes.
         Claim {
@@ -254,6 +259,17 @@ mod tests {
         match work {
             Work::Idle => {}
             Work::Progress => moved = true,
+            Work::FanOut => {
+                for (id, parent) in [("1", None), ("2", Some("1")), ("3", Some("2"))] {
+                    let subagent = Box::new(SubagentReport {
+                        id: id.to_owned(),
+                        parent: parent.map(str::to_owned),
+                        running: true,
+                        ..SubagentReport::default()
+                    });
+                    run.signal(AgentSignal::Subagent { subagent });
+                }
+            }
             Work::Failure(kind) => {
                 ok = false;
                 let problem = Problem::said(kind, "no answer");
@@ -340,6 +356,20 @@ mod tests {
             iterations,
             since: GoalSince::default(),
         }
+    }
+
+    #[test]
+    fn iterations_that_only_start_too_many_subagents_open_the_breaker() {
+        let mut settings = settings(Some(3), None);
+        settings.limits.subagents.depth = Some(2);
+        let mut run = Run::begun(settings);
+        iterate_all(&mut run, &[Work::FanOut; 6]);
+        let limit = CancelReason::Limit(LimitKind::SubagentDepth);
+        let ended = run.history.iter().filter(
+            |event| matches!(event, Event::Iteration(IterationEvent::CancelRequested { reason, .. }) if *reason == limit),
+        );
+        assert_eq!(ended.count(), 6);
+        assert!(is_stopped_for(&run, &idle(6)), "{:?}", run.state.view.phase);
     }
 
     #[test]

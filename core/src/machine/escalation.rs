@@ -4,8 +4,8 @@
 //! agent's own opinion does not count, and neither do causes outside its control: limits, outages, questions.
 
 use crate::{
-    event::{CancelReason, Outcome, ProblemClass, ProblemKind, Worker},
-    run::Iteration,
+    event::{Outcome, ProblemClass, ProblemKind, Worker},
+    run::{Iteration, shows_weakness},
 };
 
 use super::state::LoopState;
@@ -85,17 +85,10 @@ fn is_own_failure(kind: ProblemKind) -> bool {
     kind == ProblemKind::TurnLimit || kind.class() == ProblemClass::Failure
 }
 
-fn shows_weakness(reason: CancelReason) -> bool {
-    matches!(
-        reason,
-        CancelReason::IterationTimeout | CancelReason::IdleTimeout | CancelReason::Flooded | CancelReason::MaxSteps
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{Escalation, Problem};
+    use crate::event::{CancelReason, Escalation, LimitKind, Problem};
 
     fn worker(model: &str) -> Worker {
         Worker {
@@ -238,6 +231,7 @@ mod tests {
             CancelReason::IdleTimeout,
             CancelReason::Flooded,
             CancelReason::MaxSteps,
+            CancelReason::Limit(LimitKind::Subagents),
         ] {
             let ended = || row("t", Outcome::Cancelled { reason });
             let state = after(vec![ended(), ended()]);

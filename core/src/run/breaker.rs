@@ -4,8 +4,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{
-    BreakerCause, BreakerState, CancelReason, GoalFailure, GoalResult, Missing, Outcome, Problem, ProblemClass,
+use crate::{
+    event::{
+        BreakerCause, BreakerState, CancelReason, GoalFailure, GoalResult, Missing, Outcome, Problem, ProblemClass,
+    },
+    limits::LimitScope,
 };
 
 /// The counts of the circuit breaker.
@@ -46,21 +49,12 @@ impl Observation {
             (_, Some(true)) => Observation::Progress,
             (outcome, _) if outcome.found_no_live_channel() => Observation::Nothing,
             (Outcome::Failed { problem }, Some(false) | None) => Observation::from_problem(problem),
-            (
-                Outcome::Cancelled {
-                    reason: CancelReason::IdleTimeout,
-                },
-                Some(false) | None,
-            ) => Observation::Failed {
-                fingerprint: "idle".to_owned(),
-            },
-            (Outcome::Completed, Some(false))
-            | (
-                Outcome::Cancelled {
-                    reason: CancelReason::IterationTimeout,
-                },
-                Some(false),
-            ) => Observation::NoProgress,
+            (Outcome::Cancelled { reason }, Some(false) | None) if *reason == CancelReason::IdleTimeout => {
+                let fingerprint = "idle".to_owned();
+                Observation::Failed { fingerprint }
+            }
+            (Outcome::Completed, Some(false)) => Observation::NoProgress,
+            (Outcome::Cancelled { reason }, Some(false)) if shows_weakness(*reason) => Observation::NoProgress,
             (Outcome::Completed | Outcome::Cancelled { .. }, None)
             | (Outcome::Cancelled { .. } | Outcome::Interrupted, Some(false))
             | (Outcome::Interrupted, None) => Observation::Nothing,
@@ -68,7 +62,7 @@ impl Observation {
     }
 
     /// Whether an iteration with this outcome says anything about the loop. One that was cut short by the user, a limit
-    /// or the end of ralph does not.
+    /// of the run or the end of ralph does not.
     pub fn is_telling(outcome: &Outcome) -> bool {
         Observation::from_outcome(outcome, Some(false)) != Observation::Nothing
     }
@@ -82,6 +76,15 @@ impl Observation {
                 fingerprint: fingerprint(problem),
             },
         }
+    }
+}
+
+/// Whether another agent might have ended its turn by itself.
+pub(crate) fn shows_weakness(reason: CancelReason) -> bool {
+    use CancelReason::{Flooded, IdleTimeout, IterationTimeout, Limit, MaxSteps};
+    match reason {
+        Limit(limit) => limit.row().scope == LimitScope::Iteration,
+        other => matches!(other, IterationTimeout | IdleTimeout | Flooded | MaxSteps),
     }
 }
 

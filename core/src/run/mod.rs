@@ -45,8 +45,8 @@ mod view_tests;
 
 pub use asks::{AskEnd, AskEntry, AskSubject, Asks};
 pub use background::{Background, BackgroundState, BackgroundTask};
-pub(crate) use breaker::without_numbers;
 pub use breaker::{Breaker, Observation};
+pub(crate) use breaker::{shows_weakness, without_numbers};
 pub use calls::{Calls, ProposedTask};
 pub use changed_tests::{ChangedTests, ConfirmedTests, tests_question};
 pub use clock::Clock;
