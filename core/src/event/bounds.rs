@@ -66,8 +66,8 @@ impl AgentSignal {
             AgentSignal::PermissionRequested { request } => **request = request.bounded(),
             AgentSignal::PermissionWithdrawn { id } => *id = id.bounded(),
             AgentSignal::Subagent { subagent } => **subagent = subagent.bounded(),
+            AgentSignal::Usage { usage } => *usage = usage.bounded(),
             AgentSignal::Problem { .. }
-            | AgentSignal::Usage { .. }
             | AgentSignal::WindowUsed { .. }
             | AgentSignal::MessageAnswered { .. }
             | AgentSignal::Ended { .. } => {}

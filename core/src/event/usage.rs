@@ -17,7 +17,25 @@ pub struct Usage {
     pub estimated: bool,
 }
 
+/// Most tokens and dollars of one report: what an agent invents must not overflow a sum.
+const MOST_TOKENS: u64 = 1_000_000_000_000_000;
+const MOST_USD: f64 = 1e9;
+
 impl Usage {
+    /// Cuts the figures to a size that can be added up.
+    #[must_use]
+    pub(crate) fn bounded(self) -> Usage {
+        let tokens = |tokens: Option<u64>| tokens.map(|tokens| tokens.min(MOST_TOKENS));
+        Usage {
+            input_tokens: tokens(self.input_tokens),
+            cached_tokens: tokens(self.cached_tokens),
+            output_tokens: tokens(self.output_tokens),
+            // `max` makes 0 of what is no number.
+            cost_usd: self.cost_usd.map(|cost| cost.max(0.0).min(MOST_USD)),
+            estimated: self.estimated,
+        }
+    }
+
     /// The sum of input and output; `None` if neither is known.
     pub fn tokens(&self) -> Option<u64> {
         match (self.input_tokens, self.output_tokens) {
@@ -78,6 +96,22 @@ mod tests {
             cost_usd: Some(cost_usd),
             ..Usage::default()
         }
+    }
+
+    #[test]
+    fn invented_figures_can_be_added_up() {
+        for (cost, bounded) in [
+            (1e308, MOST_USD),
+            (f64::INFINITY, MOST_USD),
+            (-1.0, 0.0),
+            (f64::NAN, 0.0),
+            (0.5, 0.5),
+        ] {
+            assert_eq!(usage(u64::MAX, cost).bounded(), usage(MOST_TOKENS, bounded));
+        }
+        let most = usage(u64::MAX, f64::MAX).bounded();
+        let sum = (0..1_000).fold(Usage::default(), |sum, _| sum.plus(most));
+        assert_eq!(sum, usage(1_000 * MOST_TOKENS, 1e12));
     }
 
     #[test]

@@ -50,6 +50,7 @@ impl SubagentReport {
             id: cut(&self.id),
             parent: self.parent.as_deref().map(cut),
             title: clip(&self.title, TITLE_BYTES),
+            usage: self.usage.bounded(),
             ..self.clone()
         }
     }

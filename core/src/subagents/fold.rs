@@ -79,16 +79,24 @@ impl Subagents {
             });
         }
         self.depth = self.depth.max(depth);
+        // A circle would be shown nowhere, since nothing leads to it.
+        let is_circle = parent.as_deref().is_some_and(|parent| self.is_below(parent, &id));
         if let Some(found) = self.list.iter_mut().find(|subagent| subagent.id == id) {
             *found = Subagent {
                 id,
-                parent,
+                parent: if is_circle { found.parent.take() } else { parent },
                 title: if title.is_empty() { found.title.clone() } else { title },
                 depth,
                 running,
                 usage,
             };
         }
+    }
+
+    /// Whether `id` is `top` or one of those below it. No circle is ever listed.
+    fn is_below(&self, id: &str, top: &str) -> bool {
+        let parent = |id: &&str| self.find(id)?.parent.as_deref();
+        std::iter::successors(Some(id), parent).any(|one| one == top)
     }
 
     /// Marks all as ended: no subagent outlives its agent.
@@ -136,8 +144,26 @@ mod tests {
         assert_eq!((all.started, all.running(), all.depth), (4, 3, 4));
         let depths: Vec<(&str, u32)> = all.list.iter().map(|one| (one.id.as_str(), one.depth)).collect();
         assert_eq!(depths, [("a", 1), ("b", 4), ("c", 3), ("d", 2)]);
+        let parents = all.list.iter().map(|one| one.parent.as_deref());
+        assert_eq!(
+            parents.collect::<Vec<_>>(),
+            [None, Some("a"), Some("b"), Some("not listed")]
+        );
         all.end();
         assert_eq!((all.started, all.running()), (4, 0));
+    }
+
+    #[test]
+    fn subagents_that_are_each_others_parents_are_below_one_of_them() {
+        let mut all = Subagents::default();
+        for (id, parent) in [("a", "b"), ("b", "a"), ("c", "c"), ("a", "b")] {
+            all.apply(&report(id, Some(parent), true));
+        }
+        let parents = all.list.iter().map(|one| (one.id.as_str(), one.parent.as_deref()));
+        assert_eq!(
+            parents.collect::<Vec<_>>(),
+            [("a", Some("b")), ("b", None), ("c", None)]
+        );
     }
 
     #[test]
