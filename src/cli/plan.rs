@@ -301,6 +301,7 @@ impl ProjectPlan {
             AddError::NoSections => {
                 Failure::new(FailureKind::Usage, format!("{}: {error}", self.name)).hint("leave out `--section`")
             }
+            AddError::Mistake(_) => Failure::new(FailureKind::Usage, error.to_string()),
             AddError::NoPlace => Failure::new(FailureKind::Configuration, format!("{}: {error}", self.name))
                 .hint("write it with an editor, as a line `- [ ] …`; `ralph plan check` says what is wrong"),
         }

@@ -22,7 +22,7 @@ use super::{
     markdown::{self, headings},
     prd,
     read::{not_utf8, read_bytes},
-    reading::TaskSource,
+    reading::{ParsedPlan, TaskSource},
     shape::indentation,
     story_keys::{StoryState, field, properties, titles},
 };
@@ -36,13 +36,15 @@ pub enum AddError {
     NoSections,
     #[error("there is no place in it where the task would be read as one")]
     NoPlace,
+    #[error("{0}")]
+    Mistake(String),
 }
 
 /// Returns the text of the plan with an additional open task: after the last one, or after the last one below the
 /// heading `section`, which is appended if it does not exist.
 ///
 /// # Errors
-/// [`AddError`] if the bytes are not a plan, or if the new task would not be parsed as one.
+/// [`AddError`] if the bytes are not a plan, if the new task would not be parsed as one, or has a mistake in its settings.
 pub fn add(kind: PlanKind, bytes: &[u8], task: &str, section: Option<&str>) -> Result<String, AddError> {
     let text = std::str::from_utf8(bytes).map_err(|_| not_utf8(bytes))?;
     let (mark, body) = match text.strip_prefix('\u{feff}') {
@@ -50,7 +52,7 @@ pub fn add(kind: PlanKind, bytes: &[u8], task: &str, section: Option<&str>) -> R
         None => ("", text),
     };
     let before = match parse(kind, body) {
-        Ok(tasks) => tasks,
+        Ok(parsed) => parsed.plan,
         // A plan without tasks gets its first one.
         Err(PlanError::NoTasks { .. } | PlanError::NoTaskYet) => PlanSnapshot::default(),
         Err(PlanError::Empty {
@@ -68,14 +70,15 @@ pub fn add(kind: PlanKind, bytes: &[u8], task: &str, section: Option<&str>) -> R
         PlanError::NoTasks { .. } | PlanError::NoTaskYet | PlanError::Empty { .. } => AddError::NoPlace,
         other => other.into(),
     })?;
-    if !is_one_more(&before.tasks, &after.tasks) {
-        return Err(AddError::NoPlace);
+    let new = position_of_new(&before.tasks, &after.plan.tasks).ok_or(AddError::NoPlace)?;
+    if let Some(mistake) = after.mistakes.into_iter().find(|mistake| mistake.task == new) {
+        return Err(AddError::Mistake(mistake.what));
     }
     Ok(format!("{mark}{added}"))
 }
 
-/// Whether `after` has one more open task and is otherwise equal.
-fn is_one_more(before: &[PlanTask], after: &[PlanTask]) -> bool {
+/// The index of the one open task that `after` has more than `before`, if they are otherwise equal.
+fn position_of_new(before: &[PlanTask], after: &[PlanTask]) -> Option<usize> {
     let same =
         |one: &PlanTask, other: &PlanTask| (&one.text, one.done, one.depth) == (&other.text, other.done, other.depth);
     let alike = before
@@ -83,16 +86,14 @@ fn is_one_more(before: &[PlanTask], after: &[PlanTask]) -> bool {
         .zip(after)
         .take_while(|(one, other)| same(one, other))
         .count();
-    let rest = after.get(alike..).unwrap_or_default();
-    let Some((new, rest)) = rest.split_first() else {
-        return false;
-    };
+    let (new, rest) = after.get(alike..)?.split_first()?;
     let old = &before[alike..];
-    !new.done && rest.len() == old.len() && rest.iter().zip(old).all(|(one, other)| same(one, other))
+    let is_one_more = !new.done && rest.len() == old.len() && rest.iter().zip(old).all(|(one, other)| same(one, other));
+    is_one_more.then_some(alike)
 }
 
-fn parse(kind: PlanKind, text: &str) -> Result<PlanSnapshot, PlanError> {
-    read_bytes(kind, text.as_bytes()).map(|reading| reading.plan)
+fn parse(kind: PlanKind, text: &str) -> Result<ParsedPlan, PlanError> {
+    read_bytes(kind, text.as_bytes())
 }
 
 fn to_markdown(text: &str, before: &PlanSnapshot, task: &str, section: Option<&str>) -> String {
@@ -412,6 +413,22 @@ mod tests {
     }
 
     #[test]
+    fn a_task_with_a_mistake_in_its_settings_is_not_added() {
+        let text = b"- [ ] one {modle=x}\n";
+        for (task, what) in [
+            ("new {modle=x}", "unknown task setting `modle`"),
+            ("new {optional} later", "`optional` has no effect here"),
+        ] {
+            let Err(AddError::Mistake(told)) = add(PlanKind::Markdown, text, task, None) else {
+                panic!("{task}")
+            };
+            assert!(told.starts_with(what), "{told}");
+        }
+        let added = add(PlanKind::Markdown, text, "new {optional}", None);
+        assert_eq!(added.as_deref(), Ok("- [ ] one {modle=x}\n- [ ] new {optional}\n"));
+    }
+
+    #[test]
     fn a_story_gets_the_next_id_and_the_form_of_the_last_one() {
         let prd = |text: &str| add(PlanKind::Prd, text.as_bytes(), "new", None);
         assert_eq!(
@@ -471,8 +488,8 @@ mod tests {
             };
             let at = added.find("new").unwrap();
             assert!(added.len() > text.len() && added[at..].starts_with("new"), "{text:?}");
-            let before = parse(PlanKind::Markdown, &text).unwrap_or_default();
-            let after = parse(PlanKind::Markdown, &added).unwrap();
+            let before = parse(PlanKind::Markdown, &text).unwrap_or_default().plan;
+            let after = parse(PlanKind::Markdown, &added).unwrap().plan;
             assert_eq!(after.open(), before.open() + 1, "{text:?} → {added:?}");
         }
     }

@@ -188,7 +188,9 @@ impl OpenPlan {
         }
         ralph_plan::add(self.kind, bytes, &one_line(task), section).map_err(|error| match error {
             AddError::Plan(error) => self.refused(&error),
-            AddError::NoSections | AddError::NoPlace => ApiProblem::conflict(format!("{}: {error}", self.name)),
+            AddError::NoSections | AddError::NoPlace | AddError::Mistake(_) => {
+                ApiProblem::conflict(format!("{}: {error}", self.name))
+            }
         })
     }
 
