@@ -67,6 +67,32 @@ fn a_forge_that_is_down_limited_or_in_trouble_is_asked_again() {
 }
 
 #[test]
+fn half_an_answer_and_one_of_a_stranger_are_asked_for_again_and_open_nothing_twice() {
+    let Some(shop) = Shop::new(WORKER) else { return };
+    shop.forge.add_issue(42, "Stock", "", &[]);
+    for (text, fault) in [
+        ("GET /repos/team/shop/pulls?state=all", Fault::DoneByHalf),
+        (
+            "GET /repos/team/shop/pulls?state=all",
+            Fault::Answer(429, "retry-after: 1\r\n", ""),
+        ),
+        (
+            "GET /repos/team/shop/pulls?state=all",
+            Fault::Answer(200, "", "<html>login</html>"),
+        ),
+        ("POST /repos/team/shop/pulls", Fault::Answer(500, "", "{}")),
+        ("POST /repos/team/shop/pulls", Fault::DoneByHalf),
+        ("query Request", Fault::DoneByHalf),
+        ("query Request", Fault::Answer(504, "", "")),
+    ] {
+        shop.forge.fail_next(text, fault);
+    }
+    let running = shop.take("42 --deliver pr").start();
+    is_watched(&running);
+    assert_merged_once(&shop, running);
+}
+
+#[test]
 fn a_token_that_expires_leaves_the_plan_and_a_new_one_goes_on() {
     let Some(shop) = Shop::new(WORKER) else { return };
     shop.forge.add_issue(42, "Stock", "", &[]);

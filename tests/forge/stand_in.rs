@@ -55,6 +55,8 @@ pub enum Fault {
     Silence,
     /// An answer with this status, header lines and body.
     Answer(u16, &'static str, &'static str),
+    /// The request is done, and only half of the answer is sent.
+    DoneByHalf,
     /// It is done, and the connection is closed before the answer.
     DoneInSilence,
 }
@@ -376,6 +378,7 @@ fn answer(mut stream: UnixStream, state: &Mutex<ForgeState>, bare: &Path) -> Opt
     state.requests.push(line.trim_end().to_owned());
     let at = state.faults.iter().position(|(text, _)| line.contains(text.as_str()));
     let fault = at.and_then(|at| state.faults.remove(at)).map(|(_, fault)| fault);
+    let sends_half = matches!(fault, Some(Fault::DoneByHalf));
     let (status, headers, body) = match fault {
         Some(Fault::Silence) => return None,
         Some(Fault::Answer(status, headers, body)) => (status, headers.to_owned(), body.to_owned()),
@@ -386,7 +389,7 @@ fn answer(mut stream: UnixStream, state: &Mutex<ForgeState>, bare: &Path) -> Opt
         None if request.token != format!("token {TOKEN}") => {
             (401, String::new(), json!({"message": "Bad credentials"}).to_string())
         }
-        None => respond(&mut state, bare, &request),
+        Some(Fault::DoneByHalf) | None => respond(&mut state, bare, &request),
     };
     drop(state);
     let head = format!(
@@ -394,7 +397,8 @@ fn answer(mut stream: UnixStream, state: &Mutex<ForgeState>, bare: &Path) -> Opt
         body.len()
     );
     stream.write_all(head.as_bytes()).ok()?;
-    stream.write_all(body.as_bytes()).ok()
+    let sent = if sends_half { body.len() / 2 } else { body.len() };
+    stream.write_all(&body.as_bytes()[..sent]).ok()
 }
 
 fn respond(state: &mut ForgeState, bare: &Path, request: &ForgeRequest) -> ForgeAnswer {

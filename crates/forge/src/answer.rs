@@ -200,11 +200,11 @@ pub(crate) fn data(body: &str, host: &str) -> Result<Value, ForgeError> {
 /// Parses a body.
 ///
 /// # Errors
-/// [`ForgeError::Unexpected`] if it is not JSON.
+/// [`ForgeError::Unreachable`] if it is not JSON: half of an answer, or that of something between here and the forge.
 pub(crate) fn json(body: &str, host: &str) -> Result<Value, ForgeError> {
-    serde_json::from_str(body).map_err(|error| ForgeError::Unexpected {
+    serde_json::from_str(body).map_err(|error| ForgeError::Unreachable {
         host: host.to_owned(),
-        what: error.to_string(),
+        why: error.to_string(),
     })
 }
 
@@ -277,6 +277,6 @@ mod tests {
         let limited = data(r#"{"errors": [{"type": "RATE_LIMITED"}]}"#, "h").unwrap_err();
         assert_eq!(limited.retry(), Some(Retry::Later));
         assert_eq!(data(r#"{"data": {"a": 1}}"#, "h").unwrap()["a"], 1);
-        assert!(matches!(data("<html>", "h"), Err(ForgeError::Unexpected { .. })));
+        assert_eq!(data("<html>", "h").unwrap_err().retry(), Some(Retry::Later));
     }
 }
