@@ -26,12 +26,13 @@ impl Usage {
     #[must_use]
     pub(crate) fn bounded(self) -> Usage {
         let tokens = |tokens: Option<u64>| tokens.map(|tokens| tokens.min(MOST_TOKENS));
+        // What is no number is not above 0.
+        let cost = |cost: f64| if cost > 0.0 { cost.min(MOST_USD) } else { 0.0 };
         Usage {
             input_tokens: tokens(self.input_tokens),
             cached_tokens: tokens(self.cached_tokens),
             output_tokens: tokens(self.output_tokens),
-            // `max` makes 0 of what is no number.
-            cost_usd: self.cost_usd.map(|cost| cost.max(0.0).min(MOST_USD)),
+            cost_usd: self.cost_usd.map(cost),
             estimated: self.estimated,
         }
     }
