@@ -365,7 +365,7 @@ impl Room {
 
     /// Returns the mounts by which a program finds the room in the place of the project. What it writes to installed packages
     /// is gone when it has ended: it runs code of agents, which could change the packages for the next goal. So is what it
-    /// writes to the repository, which is the user's: even `git status` writes its index.
+    /// writes to the repository, which is the user's: even `git status` writes its index. (Not if files of others are there.)
     /// The `slot` is its number among those that run at once.
     fn mounts(&self, slot: usize, layer: Option<&RoomLayer>) -> Vec<Mount> {
         let mut content = self.content.lock();

@@ -145,7 +145,7 @@ pub struct Mount {
 pub enum MountWrites {
     /// The directory itself.
     Here,
-    /// An existing directory; the mounted one where the system has no such mounts.
+    /// An existing directory; the mounted one where the system has no such mounts, or files of other users are in it.
     To(PathBuf),
     /// An existing directory. The mounted one lies above what is there already, and takes files out of it
     /// ([`crate::tree_copy::take_out`]).

@@ -7,6 +7,7 @@
 use std::{
     ffi::{OsStr, OsString},
     fs, io,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
@@ -31,7 +32,7 @@ pub(super) fn mount(mounts: &[Mount]) -> io::Result<()> {
     if mounts.is_empty() {
         return Ok(());
     }
-    enter_namespace()?;
+    let only_own = enter_namespace()?;
     // Mounts made from here on appear nowhere else.
     mount_file_system(NONE, "/", NONE, MsFlags::MS_PRIVATE | MsFlags::MS_REC, NONE)?;
     for mount in mounts {
@@ -39,12 +40,23 @@ pub(super) fn mount(mounts: &[Mount]) -> io::Result<()> {
         let mounted = match writes {
             MountWrites::Here => bind(mount),
             MountWrites::Nowhere => bind(mount).and_then(|()| Ok(forbid_writing(at)?)),
+            MountWrites::To(_) if only_own && !is_own(directory) => bind(mount),
             MountWrites::To(writes) => overlay(&[directory], at, writes).or_else(|_| bind(mount)),
             MountWrites::Beside(writes) => overlay(&[directory, at], at, writes),
         };
         mounted.map_err(|error| io::Error::other(format!("{}: {error}", at.display())))?;
     }
     Ok(())
+}
+
+/// Whether a directory and what is in it belong to this process's user and group. A namespace of users knows no others, and
+/// nothing of theirs can be written to in an overlay.
+fn is_own(directory: &Path) -> bool {
+    let is_own = |metadata: io::Result<fs::Metadata>| {
+        metadata.is_ok_and(|metadata| metadata.uid() == geteuid().as_raw() && metadata.gid() == getegid().as_raw())
+    };
+    let mut entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    is_own(fs::metadata(directory)) && entries.all(|entry| is_own(entry.metadata()))
 }
 
 fn bind(Mount { directory, at, .. }: &Mount) -> io::Result<()> {
@@ -108,15 +120,17 @@ pub(super) fn leave_queues() -> bool {
     unshare(CloneFlags::CLONE_NEWIPC).is_ok()
 }
 
-fn enter_namespace() -> io::Result<()> {
+/// Returns whether the namespace has only this process's user and group.
+fn enter_namespace() -> io::Result<bool> {
     let (user, group) = (geteuid(), getegid());
     match unshare(CloneFlags::CLONE_NEWNS) {
         Err(Errno::EPERM) => {}
-        entered => return Ok(entered?),
+        entered => return Ok(entered.map(|()| false)?),
     }
     unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWUSER)?;
     // The kernel takes a map of groups only from a process that cannot drop some of its own.
     fs::write("/proc/self/setgroups", "deny")?;
     fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
-    fs::write("/proc/self/gid_map", format!("{group} {group} 1"))
+    fs::write("/proc/self/gid_map", format!("{group} {group} 1"))?;
+    Ok(true)
 }
