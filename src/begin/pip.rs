@@ -1,4 +1,4 @@
-//! What pip installs when a module is missing, and where it may do so.
+//! The arguments of pip that bring a missing module, and where pip may install.
 
 use std::path::{Path, PathBuf};
 

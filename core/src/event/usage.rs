@@ -26,7 +26,7 @@ impl Usage {
     #[must_use]
     pub(crate) fn bounded(self) -> Usage {
         let tokens = |tokens: Option<u64>| tokens.map(|tokens| tokens.min(MOST_TOKENS));
-        // What is no number is not above 0.
+        // A value that is no number is not above 0.
         let cost = |cost: f64| if cost > 0.0 { cost.min(MOST_USD) } else { 0.0 };
         Usage {
             input_tokens: tokens(self.input_tokens),

@@ -173,7 +173,7 @@ pub fn breaker_in_words(state: BreakerState, why: Option<&BreakerCause>) -> Stri
     }
 }
 
-/// What the stuck detector found: `perhaps stuck`.
+/// The finding of the stuck detector: `perhaps stuck`.
 pub fn breaker_state_word(state: BreakerState) -> &'static str {
     match state {
         BreakerState::Closed => "no longer stuck",

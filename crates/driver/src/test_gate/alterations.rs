@@ -132,7 +132,7 @@ impl Altering {
         found.await.unwrap_or_default()
     }
 
-    /// Returns the goals with only new and changed tests; without any if there are none.
+    /// Returns goals that run only the new and changed tests; none if there are no such tests.
     async fn narrowed_to_new_and(&self, changed: Vec<String>) -> Option<Vec<Goal>> {
         let (originals, project) = (Arc::clone(&self.originals), self.project.clone());
         let (goals, runners) = (self.goals.clone(), self.place.runners);
