@@ -121,13 +121,20 @@ fn kept(before: &[PlanTask], after: &[PlanTask]) -> impl Iterator<Item = (usize,
 
 /// Whether two tasks differ in their box and their line only. One that is not in the file has no line.
 fn is_same(old: &PlanTask, new: &PlanTask) -> bool {
-    let (done, line) = (old.done, old.line);
-    PlanTask {
-        done,
+    let PlanTask {
+        text,
+        done: _,
         line,
-        ..new.clone()
-    } == *old
-        && (old.line > 0) == (new.line > 0)
+        depth,
+        heading,
+        settings,
+        mark,
+        qualifier,
+        steps,
+    } = old;
+    (*line > 0) == (new.line > 0)
+        && (text, depth, heading) == (&new.text, &new.depth, &new.heading)
+        && (settings, mark, qualifier, steps) == (&new.settings, &new.mark, &new.qualifier, &new.steps)
 }
 
 /// The plan on disk.
