@@ -4,6 +4,7 @@ use std::cell::Cell;
 
 use nix::unistd::getuid;
 use ralph_core::event::{Event, GateEvent, Proof, RunEvent, StopReason};
+use serde_json::json;
 
 use crate::harness::{SOON, Sandbox, Script, agents::needs, events, running::Finished, wait_until};
 
@@ -512,12 +513,10 @@ fn shell(sandbox: &Sandbox, script: &str) {
     assert_eq!(finished.code(), Some(0), "{finished:?}");
 }
 
-/// Makes a package of `name` that npm installs from a file.
-fn pack(sandbox: &Sandbox, name: &str, code: &str) {
-    sandbox.write(
-        &format!("{name}/package.json"),
-        &format!("{{\"name\": \"{name}\", \"version\": \"1.0.0\"}}"),
-    );
+/// Makes a package of `name` that npm installs from a file, and after which it runs a command.
+fn pack(sandbox: &Sandbox, name: &str, code: &str, then: &str) {
+    let manifest = json!({ "name": name, "version": "1.0.0", "scripts": { "postinstall": then } });
+    sandbox.write(&format!("{name}/package.json"), &manifest.to_string());
     sandbox.write(&format!("{name}/index.js"), code);
     let pack = format!("cd {name} && npm pack --silent --pack-destination .. && rm -r ../{name}");
     shell(sandbox, &pack);
@@ -530,6 +529,7 @@ fn packages_that_a_lock_file_names_are_installed_in_the_room() {
     let uses = "echo 'exports.add = require(\"more\")' > add.js";
     let edits = "echo 'let n = 0; module.exports = () => [3, 300][n++ % 2]' > node_modules/sum/index.js; \
                  echo 'exports.add = () => require(\"sum\")()' > add.js";
+    let calls = "echo 'exports.add = () => require(\"sum\")()' > add.js";
     // The manifest names a package that the lock file does not have.
     let skews = "sed -i 's/\"more\":/\"missing\": \"1\", \"more\":/' package.json";
     for (work, verified, told) in [
@@ -544,6 +544,17 @@ fn packages_that_a_lock_file_names_are_installed_in_the_room() {
             false,
             &["packages-not-set-up", "packages-changed"],
         ),
+        // A setup runs code of the work, which changes another package.
+        (
+            format!("{adds}; npm pkg set scripts.postinstall='node soften.js'; {calls}"),
+            false,
+            &["packages-set-up"],
+        ),
+        (
+            format!("npm install --offline --silent ./evil-1.0.0.tgz; {calls}"),
+            false,
+            &["packages-set-up"],
+        ),
         (
             "npm uninstall --offline --silent sum > /dev/null; echo 'exports.add = require(\"sum\")' > add.js"
                 .to_owned(),
@@ -553,8 +564,10 @@ fn packages_that_a_lock_file_names_are_installed_in_the_room() {
     ] {
         let sandbox = project(&work);
         sandbox.set_variable("npm_config_offline", "true");
-        pack(&sandbox, "sum", "module.exports = () => 0\n");
-        pack(&sandbox, "more", "module.exports = (a, b) => a + b\n");
+        pack(&sandbox, "sum", "module.exports = () => 0\n", "");
+        pack(&sandbox, "more", "module.exports = (a, b) => a + b\n", "");
+        pack(&sandbox, "evil", "", "node ../../soften.js");
+        sandbox.write("soften.js", SOFTENS);
         shell(
             &sandbox,
             "rm -r node_modules; echo '{}' > package.json; npm install --offline --silent ./sum-1.0.0.tgz",
@@ -564,6 +577,44 @@ fn packages_that_a_lock_file_names_are_installed_in_the_room() {
         let finished = run(&sandbox, "node --test");
         assert_eq!(proof(&finished).is_some(), verified, "{work}: {finished:?}");
         assert_eq!(notices(&finished), told, "{work}: {finished:?}");
+        let is_asked = finished
+            .stdout
+            .contains("code of the work may have changed `node_modules/sum/index.js`");
+        let runs_in_setup = work.contains("soften.js") || work.contains("evil");
+        assert_eq!(is_asked, runs_in_setup, "{work}: {finished:?}");
+    }
+}
+
+/// A program that makes a package pass a test and notice a change of it.
+const SOFTENS: &str = "require('fs').writeFileSync(__dirname + '/node_modules/sum/index.js', \
+                       'let n = 0; module.exports = () => [3, 300][n++ % 2]')\n";
+
+#[test]
+fn a_setup_of_the_project_installs_packages_as_it_was_at_the_start() {
+    needs!("node");
+    let adds = "echo more >> packages.lock";
+    let uses = "echo 'exports.add = require(\"more\")' > add.js";
+    let calls = "echo 'exports.add = () => require(\"sum\")()' > add.js";
+    for (work, verified) in [
+        (format!("{adds}; {uses}"), true),
+        // The setup needs a file of the work.
+        (
+            "echo new >> packages.lock; cp vendor/more.js vendor/new.js; echo 'exports.add = require(\"new\")' > add.js"
+                .to_owned(),
+            true,
+        ),
+        (format!("{adds}; echo 'node soften.js' >> setup.sh; {calls}"), false),
+        (format!("{adds}; echo 'node soften.js' >> setup.sh; {uses}"), true),
+    ] {
+        let sandbox = installed(&work);
+        sandbox.write("setup.sh", INSTALL);
+        sandbox.write("soften.js", SOFTENS);
+        sandbox.git(["add", "--all"]);
+        sandbox.git(["commit", "--quiet", "--message", "Setup"]);
+        set_up_by(&sandbox, "sh setup.sh");
+        let finished = run(&sandbox, "node --test");
+        assert_eq!(proof(&finished).is_some(), verified, "{work}: {finished:?}");
+        assert_eq!(notices(&finished), ["packages-set-up"], "{work}: {finished:?}");
     }
 }
 

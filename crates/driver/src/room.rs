@@ -7,7 +7,7 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
-    io,
+    fs, io,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -33,7 +33,7 @@ use ralph_words::size_in_words;
 use super::{
     packages::{PackagesRecord, notes_of_tools, room_setup},
     room_caches::RoomCaches,
-    room_layers::RoomLayer,
+    room_layers::{RoomLayer, write_content},
     room_packages::{Installed, PackageLists, RoomPackages, clear, move_to, named},
 };
 
@@ -694,30 +694,43 @@ impl FilledRoom {
         self.content()?.packages.outcome(lists)
     }
 
-    /// Returns the files of installed packages that agents may have changed before the run, in words.
-    pub(super) fn distrusted(&self) -> Option<String> {
-        self.room.content.lock().packages.at_start().1.map(str::to_owned)
+    /// Returns what `look` finds in the installed packages.
+    pub(super) fn of_packages<T>(&self, look: impl FnOnce(&RoomPackages) -> T) -> T {
+        look(&self.room.content.lock().packages)
     }
 
-    /// Removes the packages if commands are known that install them, on the files of an `other` checkpoint if one is given.
-    /// Returns the commands.
+    /// Removes the packages if commands are known that install them, on the files of the checkpoint `on`, or of its own, with
+    /// these `lists` in it. Returns the commands.
     ///
     /// # Errors
     /// Why the room does not have the files, or still has packages.
-    pub(super) fn begin_setup(&self, other: Option<&Checkpoint>, setup: &[String]) -> Result<Vec<String>, String> {
+    pub(super) fn begin_setup(
+        &self,
+        on: Option<&Checkpoint>,
+        lists: &[(String, FileContent)],
+        setup: &[String],
+    ) -> Result<Vec<String>, String> {
         let (room, mut content) = (&self.room, self.content()?);
-        self.check_out(other)?;
+        self.check_out(on.or(self.checkpoint.as_ref()))?;
+        for (path, content) in lists {
+            let here = room.project().join(path);
+            clear(&here)?;
+            let made = fs::create_dir_all(here.parent().unwrap_or(&here)).and_then(|()| write_content(&here, content));
+            made.map_err(|error| format!("{}: {error}", here.display()))?;
+        }
         let at = CheckedOut {
             directory: &room.root,
             ..room.checked_out()
         };
         let mut there = room.repository.ignored_in(at).map_err(|error| with_causes(&error))?;
         there.retain(|path| has_packages(&room.root.join(path)));
-        if there.is_empty() && content.packages.at_start().0.is_empty() {
-            return Ok(Vec::new()); // the project does without
-        }
-        let commands = room_setup(setup, &room.project());
-        if !commands.is_empty() {
+        let commands = match there.is_empty() && content.packages.at_start().0.is_empty() {
+            true => Vec::new(), // the project does without
+            false => room_setup(setup, &room.project()),
+        };
+        if commands.is_empty() {
+            self.check_out(self.checkpoint.as_ref())?;
+        } else {
             content.packages.set_aside()?;
             clear(&room.caches())?;
             create_private_dir(&room.caches()).map_err(|error| with_causes(&error))?;

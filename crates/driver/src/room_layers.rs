@@ -2,6 +2,7 @@
 
 use std::{
     fs::{self, Permissions},
+    io,
     os::unix::{ffi::OsStringExt, fs::PermissionsExt, fs::symlink},
     path::{Path, PathBuf},
 };
@@ -13,6 +14,17 @@ use ralph_system::{
     tree_copy::take_out,
 };
 use ralph_text::with_causes;
+
+/// Writes a file or a link, where there is none.
+pub(super) fn write_content(path: &Path, content: &FileContent) -> io::Result<()> {
+    match content {
+        FileContent::Nothing => Ok(()),
+        FileContent::File { bytes, mode } => {
+            fs::write(path, bytes).and_then(|()| fs::set_permissions(path, Permissions::from_mode(*mode)))
+        }
+        FileContent::Link(target) => symlink(std::ffi::OsString::from_vec(target.clone()), path),
+    }
+}
 
 /// A layer over a copy of the project.
 #[derive(Debug, Clone)]
@@ -66,10 +78,7 @@ impl RoomLayer {
             FileContent::Nothing => {
                 return take_out([path].into_iter(), &self.files()).map_err(|error| with_causes(&error));
             }
-            FileContent::File { bytes, mode } => {
-                fs::write(&here, bytes).and_then(|()| fs::set_permissions(&here, Permissions::from_mode(*mode)))
-            }
-            FileContent::Link(target) => symlink(std::ffi::OsString::from_vec(target.clone()), &here),
+            FileContent::File { .. } | FileContent::Link(_) => write_content(&here, content),
         };
         put.map_err(|error| error.to_string())
     }

@@ -9,14 +9,43 @@ use std::{
 
 use ralph_core::notices::first_named;
 use ralph_gate::guard::FileContent;
-use ralph_system::tree_copy::{self, replace_tree};
+use ralph_system::{
+    files::read_bytes,
+    tree_copy::{self, PACKAGES, paths_below, replace_tree},
+};
 use ralph_text::with_causes;
 
+use super::packages::notes_of_tools;
+
+/// Most bytes of a file that is compared. A larger one counts as changed.
+const COMPARED_BYTES: u64 = 256 << 20;
 /// Most paths that a notice names.
 const NAMED: usize = 5;
 
 /// The changed files by which the work names packages to install; none for the packages of the start.
-pub(super) type PackageLists = Vec<(String, FileContent)>;
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct PackageLists {
+    pub(super) files: Vec<(String, FileContent)>,
+    /// Whether the setup runs on all files of the work, and so the code of agents; otherwise on those of the start with these.
+    pub(super) is_by_work: bool,
+}
+
+impl PackageLists {
+    pub(super) fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    pub(super) fn paths(&self) -> impl Iterator<Item = &String> {
+        self.files.iter().map(|(path, _)| path)
+    }
+
+    /// Returns the lists for a setup on the files of the work; `None` without lists, or if they are for that already.
+    pub(super) fn by_work(&self) -> Option<PackageLists> {
+        let is_by_work = true;
+        let files = self.files.clone();
+        (!self.is_empty() && !self.is_by_work).then_some(PackageLists { files, is_by_work })
+    }
+}
 
 /// Why packages could not be installed in the room.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +70,8 @@ pub(super) struct RoomPackages {
     lists: PackageLists,
     /// The result of the commands for the lists; `None` for packages from the project's directory.
     outcome: Option<Installed>,
+    /// The lists whose packages can be installed only on all files of the work.
+    need_work: PackageLists,
     /// The files of the start's packages that agents may have changed, in words.
     distrusted: Option<String>,
 }
@@ -71,11 +102,16 @@ impl RoomPackages {
     pub(super) fn outcome(&mut self, lists: &PackageLists) -> Result<Option<Option<Installed>>, String> {
         if self.are_aside || lists.is_empty() && !self.lists.is_empty() {
             self.put_back()?;
-            (self.lists, self.outcome) = (PackageLists::new(), None);
+            (self.lists, self.outcome) = (PackageLists::default(), None);
         }
         let is_known =
             self.lists == *lists && (self.outcome.is_some() || !lists.is_empty() || self.distrusted.is_none());
         Ok(is_known.then(|| self.outcome.clone()))
+    }
+
+    /// Whether these can be installed only on all files of the work.
+    pub(super) fn need_work(&self, lists: &PackageLists) -> bool {
+        !lists.is_empty() && self.need_work.files == lists.files
     }
 
     /// Removes all packages. Those of the start are kept.
@@ -120,6 +156,9 @@ impl RoomPackages {
         mut outcome: Installed,
     ) -> Result<(), String> {
         (self.now, self.are_aside) = (found, false);
+        if lists.is_by_work && outcome.is_ok() && matches!(self.outcome, Some(Err(_))) {
+            self.need_work = lists.clone();
+        }
         let left = self.start.iter().filter(|path| !self.now.contains(path));
         let left: Vec<PathBuf> = left.cloned().collect();
         if let (Ok(by), true, Some(left)) = (&outcome, lists.is_empty(), left.first()) {
@@ -142,6 +181,34 @@ impl RoomPackages {
         Ok(())
     }
 
+    /// Returns a path at which packages of the start are not as they were. New packages beside them, and packages that are gone,
+    /// change none: node loads what is named. Others load whatever is installed.
+    pub(super) fn altered(&self) -> Option<PathBuf> {
+        self.start.iter().find_map(|path| {
+            let (kept, here) = (self.stash.join(path), self.tree.join(path));
+            if !path.ends_with(PACKAGES) {
+                return Some(path.clone());
+            }
+            let is_root = path.parent() == Some(Path::new(""));
+            let below = |directory: &Path| {
+                let directory = directory.to_owned();
+                let paths = paths_below(&directory)
+                    .filter_map(move |path| path.strip_prefix(&directory).map(Path::to_owned).ok());
+                paths.filter(|path| notes_of_tools(path).is_none())
+            };
+            let is_changed = |file: &PathBuf| !is_alike(&kept.join(file), &here.join(file));
+            let is_inside = |file: &PathBuf| {
+                let above = file.parent().unwrap_or(file);
+                let name = above.to_string_lossy();
+                let holds_packages = !name.contains('/') && (name.is_empty() || name.starts_with(['@', '.']));
+                let is_new = kept.join(file).symlink_metadata().is_err() && kept.join(above).is_dir();
+                is_new && !(is_root && holds_packages)
+            };
+            let changed = below(&kept).find(is_changed).or_else(|| below(&here).find(is_inside));
+            changed.map(|file| path.join(file))
+        })
+    }
+
     /// Notes that packages of the project's directory are in the places of those that are `aside`.
     pub(super) fn taken(&mut self, taken: Vec<PathBuf>, aside: &Path, lists: &PackageLists) -> Result<(), String> {
         for path in taken {
@@ -152,6 +219,19 @@ impl RoomPackages {
         }
         (self.lists, self.outcome) = (lists.clone(), None);
         Ok(())
+    }
+}
+
+/// Whether a path has the same content in both places, or has gone with its directory.
+fn is_alike(before: &Path, now: &Path) -> bool {
+    match fs::symlink_metadata(before) {
+        Ok(there) if there.is_dir() => true,
+        Ok(there) if there.is_symlink() => fs::read_link(now).ok() == fs::read_link(before).ok(),
+        _ if now.parent().is_some_and(|above| !above.exists()) => true,
+        _ => match (read_bytes(before, COMPARED_BYTES), read_bytes(now, COMPARED_BYTES)) {
+            (Ok(before), Ok(after)) => before == after && !now.is_symlink(),
+            _ => false,
+        },
     }
 }
 

@@ -9,6 +9,7 @@ mod bite;
 mod delivered;
 mod ignored;
 mod in_place;
+mod looking;
 mod merged;
 mod setup;
 mod skips;
@@ -23,7 +24,6 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::{Duration, Instant},
 };
 
 use parking_lot::Mutex;
@@ -34,19 +34,19 @@ use ralph_core::{machine::LoopState, run::RunView};
 use ralph_gate::{
     guard::{
         FileContent, FileGuard, GuardError, OpenTrial, Originals, YardstickFile, YardstickKind, is_yardstick_alone,
-        package_lists, yardstick_diff,
+        yardstick_diff,
     },
     runner::Runners,
 };
-use ralph_git::Undelivered;
 use ralph_system::paths::{ProjectPaths, RunPaths};
 use ralph_text::with_causes;
 
 use alterations::Altering;
-use altered::duration;
-use beside::{Measure, Start};
+use beside::Start;
 use ignored::off_loop;
 use in_place::{InPlace, blocking};
+pub(super) use looking::RunFiles;
+use looking::{Looking, RanGoals};
 
 pub use merged::check_merged;
 pub(super) use skips::baselines;
@@ -54,13 +54,12 @@ use skips::{counted_alone, run_of, skipped_tests, skips_more};
 use without_work::WithWork;
 pub(super) use without_work::{Work, added_lines};
 use work_tests::FailedBefore;
-use yardstick::Search;
+use yardstick::{Needed, Search};
 
 use super::{
-    goals::{CheckedGoal, ExecutionContext, all_passed, check_all},
+    goals::{CheckedGoal, ExecutionContext, all_passed},
     reruns::check_for_claim,
     room::FilledRoom,
-    room_packages::PackageLists,
 };
 
 /// The tests of a run's goals, as they were when it began.
@@ -344,107 +343,6 @@ pub(super) struct Closer {
     pub(super) accepted: BTreeSet<String>,
 }
 
-/// The files of a run, with its changes.
-pub(super) trait RunFiles: Send + Sync + 'static {
-    /// Returns the changes between two checkpoints.
-    fn work(&self, from: Option<&Checkpoint>, to: Option<&Checkpoint>) -> Work;
-    /// Returns the files of a checkpoint that HEAD has otherwise, without those that are no work.
-    fn undelivered(&self, latest: Option<&Checkpoint>) -> Result<Undelivered, String>;
-}
-
-/// Goals that were run, and what their verdict needs.
-struct RanGoals {
-    checked: Vec<CheckedGoal>,
-    /// The results with the originals and what measures, if they were run at the same time.
-    beside: Option<(Vec<CheckedGoal>, Measure)>,
-    took: Duration,
-    notices: Vec<Notice>,
-    /// `None` if it was not needed yet.
-    work: Option<Work>,
-}
-
-/// The goals of a look, and their place.
-struct Looking<Run> {
-    goals: Vec<Goal>,
-    parallel: bool,
-    place: Arc<ExecutionContext>,
-    run_files: Arc<Run>,
-    /// The checkpoint before the first iteration, and the latest one.
-    first: Option<Checkpoint>,
-    latest: Option<Checkpoint>,
-}
-
-impl<Run: RunFiles> Looking<Run> {
-    /// Finds the work, and the lists of packages that it changed.
-    async fn work(&self) -> (Work, PackageLists) {
-        let (run_files, first, latest) = (Arc::clone(&self.run_files), self.first.clone(), self.latest.clone());
-        let project = self.place.room.as_ref().map(|filled| filled.room.project());
-        let found = blocking(move || {
-            let work = run_files.work(first.as_ref(), latest.as_ref());
-            let lists = project.map(|project| package_lists(&project, &work.before));
-            Ok((work, lists.unwrap_or_default()))
-        });
-        found.await.unwrap_or_default()
-    }
-
-    fn run_for_claim(&self, goals: Vec<Goal>) -> impl Future<Output = Vec<CheckedGoal>> + use<Run> {
-        check_for_claim(goals, self.parallel, Arc::clone(&self.place))
-    }
-
-    /// Runs the goals, in the room with the packages that the work names, if there is one.
-    async fn run(&self, closer: Option<&Closer>) -> RanGoals {
-        let (mut notices, mut packages, mut work) = (Vec::new(), None, None);
-        if let Some(filled) = &self.place.room {
-            let (found, lists) = self.work().await;
-            work = Some(found);
-            let (told, objection) = setup::follow(filled, &self.place, self.first.clone(), &lists).await;
-            notices.extend(told);
-            packages = Some((lists, objection));
-        }
-        let began = Instant::now();
-        let both = match (&self.place.room, closer, &work) {
-            (Some(filled), Some(closer), Some(work)) if closer.gate.guard.is_some() => {
-                let start = Start {
-                    store: closer.gate.files.originals(closer.from),
-                    accepted: &closer.accepted,
-                    results: &closer.at_start,
-                };
-                beside::passing(&self.goals, self.parallel, &self.place, filled, start, work).await
-            }
-            _ => None,
-        };
-        let (mut checked, beside) = match (both, closer) {
-            (Some(both), _) => (both.as_left, Some((both.with_originals, both.measure))),
-            (None, Some(_)) => (self.run_for_claim(self.goals.clone()).await, None),
-            (None, None) => {
-                let checked = check_all(self.goals.clone(), self.parallel, Arc::clone(&self.place));
-                (checked.await, None)
-            }
-        };
-        let took = match beside {
-            Some(_) => duration(&checked, self.parallel),
-            None => began.elapsed(),
-        };
-        if let (Some(filled), Some(packages), false) = (&self.place.room, packages, all_passed(&checked)) {
-            let left = {
-                let (room, first) = (Arc::clone(&filled.room), self.first.clone());
-                move || room.left_by_agents(first.as_ref()).map_err(|error| with_causes(&error))
-            };
-            let run = |goals| self.run_for_claim(goals);
-            let (again, notice) = ignored::with_ignored(checked, filled, left, &self.goals, run, packages).await;
-            checked = again;
-            notices.extend(notice);
-        }
-        RanGoals {
-            checked,
-            beside,
-            took,
-            notices,
-            work,
-        }
-    }
-}
-
 /// Runs the goals. If they pass and decide a claim, also runs the trial, the mutants and the goals without the work.
 pub(super) async fn look<Run: RunFiles>(
     goals: Vec<Goal>,
@@ -462,14 +360,29 @@ pub(super) async fn look<Run: RunFiles>(
         first,
         latest,
     };
-    let mut ran = looking.run(closer.as_ref()).await;
-    let look = Look {
+    let start = closer.as_ref().map(|closer| Start {
+        store: closer
+            .gate
+            .guard
+            .as_ref()
+            .map(|_| closer.gate.files.originals(closer.from)),
+        accepted: &closer.accepted,
+        results: &closer.at_start,
+    });
+    let mut ran = looking.run(start).await;
+    let mut look = Look {
         results: results(&ran.checked),
         notices: std::mem::take(&mut ran.notices),
         ..Look::default()
     };
     match closer.filter(|_| all_passed(&ran.checked)) {
-        Some(closer) => judged(look, looking, ran, closer).await,
+        Some(closer) => match ran.altered.take() {
+            Some((why, files)) => {
+                look.trial = Some(needed(&closer.gate, files, &[], Some(why)));
+                look
+            }
+            None => judged(look, looking, ran, closer).await,
+        },
         None => look,
     }
 }
@@ -657,15 +570,9 @@ async fn judged<Run: RunFiles>(mut look: Look, looking: Looking<Run>, ran: RanGo
                 return look;
             }
         };
-        let files = needed.as_ref().map_or_else(Vec::new, |needed| needed.files.clone());
-        *gate.needed.lock() = files;
-        if let Some(needed) = needed {
-            let changes: Vec<GuardedChange> = needed.files.iter().map(YardstickFile::change).collect();
-            look.trial = Some(Trial {
-                changes: changes.into(),
-                results: results(&needed.results),
-                problem: None,
-            });
+        gate.needed.lock().clear();
+        if let Some(Needed { files, results }) = needed {
+            look.trial = Some(self::needed(&gate, files, &results, None));
             if let Err(error) = in_place.end().await {
                 look.untried(&site.project, Vec::new(), &error);
             }
@@ -728,6 +635,17 @@ fn suppressed(added: &BTreeMap<&str, u32>) -> Option<Notice> {
 
 fn results(checked: &[CheckedGoal]) -> Vec<GoalResult> {
     checked.iter().map(|checked| checked.result.clone()).collect()
+}
+
+/// Returns the trial in which goals do not pass without these files, and keeps them for the question about it.
+fn needed(gate: &TestGate, files: Vec<YardstickFile>, without: &[CheckedGoal], problem: Option<String>) -> Trial {
+    let changes: Vec<GuardedChange> = files.iter().map(YardstickFile::change).collect();
+    *gate.needed.lock() = files;
+    Trial {
+        changes: changes.into(),
+        results: results(without),
+        problem: problem.map(Text::from),
+    }
 }
 
 /// The result of a trial of `changes` that could not run.

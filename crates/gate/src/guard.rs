@@ -37,8 +37,8 @@ pub use self::{
     trial::OpenTrial,
     walk::UnguardedPath,
     yardstick::{
-        INSTRUCTIONS, YardstickFile, YardstickKind, is_for_tools, is_yardstick_alone, package_lists, yardstick,
-        yardstick_diff,
+        INSTRUCTIONS, YardstickFile, YardstickKind, changed_files, is_for_tools, is_yardstick_alone, package_lists,
+        yardstick, yardstick_diff,
     },
 };
 

@@ -36,8 +36,8 @@ pub(super) struct Measure {
 
 /// The state that the work is compared with.
 pub(super) struct Start<'a> {
-    /// The place of the originals.
-    pub(super) store: PathBuf,
+    /// The place of the originals, if there are any.
+    pub(super) store: Option<PathBuf>,
     /// The paths of changes that the user has accepted.
     pub(super) accepted: &'a BTreeSet<String>,
     /// The results of the goals before the first iteration.
@@ -51,7 +51,7 @@ pub(super) async fn passing(
     parallel: bool,
     place: &ExecutionContext,
     filled: &FilledRoom,
-    start: Start<'_>,
+    start: &Start<'_>,
     work: &Work,
 ) -> Option<PassingBoth> {
     // The tests that may fail are known after the first run, and a sealed goal runs in a copy of its own.
@@ -59,7 +59,7 @@ pub(super) async fn passing(
         return None;
     }
     let find = {
-        let (store, project, filled) = (start.store, place.files(), filled.clone());
+        let (store, project, filled) = (start.store.clone()?, place.files(), filled.clone());
         let (accepted, goals) = (start.accepted.clone(), goals.to_vec());
         let (before, is_known) = (work.before.clone(), work.is_known);
         move || {

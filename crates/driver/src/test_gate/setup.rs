@@ -2,6 +2,8 @@
 //!
 //! Agents can write to what is installed in the project's directory, and no lock file has a hash of that. So nothing from
 //! there counts where a command is known; package managers begin with empty caches, because agents can write to these as well.
+//! A setup runs code of the project, which can change any package. So it runs on the files of the start, and takes from the work
+//! no more than the names of packages.
 
 use std::sync::Arc;
 
@@ -25,14 +27,22 @@ const CACHES: &str = "BUN_INSTALL_CACHE_DIR COMPOSER_CACHE_DIR PDM_CACHE_DIR PIP
                       YARN_CACHE_FOLDER YARN_GLOBAL_FOLDER npm_config_cache npm_config_store_dir";
 const UNDECLARED: &str = "no manifest and no lock file names another package";
 
-/// Has the packages of the room be those that the work names in its `lists`. Returns notices, and why packages that agents
-/// have installed do not count; `None` if they do.
+/// The packages of the room, after it was tried to have them be those that the work names.
+pub(super) struct Followed {
+    pub(super) told: Vec<Notice>,
+    /// Why packages that agents have installed do not count; `None` if they do.
+    pub(super) objection: Option<String>,
+    /// Whether commands have installed those of the lists.
+    pub(super) is_set_up: bool,
+}
+
+/// Has the packages of the room be those that the work names in its `lists`.
 pub(super) async fn follow(
     filled: &FilledRoom,
     place: &ExecutionContext,
     first: Option<Checkpoint>,
     lists: &PackageLists,
-) -> (Vec<Notice>, Option<String>) {
+) -> Followed {
     let known = {
         let (filled, lists) = (filled.clone(), lists.clone());
         off_loop(move || filled.packages(&lists)).await
@@ -43,8 +53,10 @@ pub(super) async fn follow(
         Ok(None) => installed(filled, place, first, lists).await,
         Err(why) => Err(why),
     };
+    let is_set_up = matches!(outcome, Ok(Some(Ok(_))));
     let is_named = !lists.is_empty();
-    let changed = filled.distrusted().filter(|_| !is_named);
+    let changed = filled.of_packages(|packages| packages.at_start().1.map(str::to_owned));
+    let changed = changed.filter(|_| !is_named);
     let warning = |code: &'static str, text: String| Some(Notice::warning(code, text));
     let (told, objection) = match outcome {
         Ok(Some(Ok(by))) => {
@@ -65,7 +77,11 @@ pub(super) async fn follow(
         Err(why) => (warning("packages-not-set-up", why.clone()), Some(why)),
     };
     let undeclared = (!is_named).then(|| UNDECLARED.to_owned());
-    (told.into_iter().collect(), undeclared.or(objection))
+    Followed {
+        told: told.into_iter().collect(),
+        objection: undeclared.or(objection),
+        is_set_up,
+    }
 }
 
 /// Installs the packages of the room by commands. Returns what they have made of it; `None` if none is known.
@@ -75,13 +91,15 @@ async fn installed(
     first: Option<Checkpoint>,
     lists: &PackageLists,
 ) -> Result<Option<Installed>, String> {
-    let outcome = match run(filled, place, None).await {
+    let on = first.clone().filter(|_| !lists.is_by_work);
+    let outcome = match run(filled, place, on, lists).await {
         Ok(None) => return Ok(None),
         Ok(Some(by)) => Ok(by),
         // The work is the reason where the packages of the start can be installed: the network is there.
         Err(why) => Err(InstallFailure {
             why,
-            is_of_work: !lists.is_empty() && matches!(run(filled, place, first).await, Ok(Some(_))),
+            is_of_work: lists.is_by_work
+                && matches!(run(filled, place, first, &PackageLists::default()).await, Ok(Some(_))),
         }),
     };
     let (filled, lists) = (filled.clone(), lists.clone());
@@ -92,19 +110,23 @@ async fn installed(
     .await
 }
 
-/// Runs the commands that install packages, on the files of an `other` checkpoint if one is given. Returns them; `None` if
-/// none is known.
+/// Runs the commands that install packages, on the files of the checkpoint `on` with these lists, or on those of the work.
+/// Returns them; `None` if none is known.
 ///
 /// # Errors
 /// Which of them failed, with the line that says why.
 async fn run(
     filled: &FilledRoom,
     place: &ExecutionContext,
-    other: Option<Checkpoint>,
+    on: Option<Checkpoint>,
+    lists: &PackageLists,
 ) -> Result<Option<String>, String> {
     let begin = {
-        let (filled, setup) = (filled.clone(), Arc::clone(&place.setup));
-        move || filled.begin_setup(other.as_ref(), &setup)
+        let (filled, setup, lists) = (filled.clone(), Arc::clone(&place.setup), lists.clone());
+        move || {
+            let lists = on.as_ref().map_or(&[][..], |_| &lists.files);
+            filled.begin_setup(on.as_ref(), lists, &setup)
+        }
     };
     let commands = off_loop(begin).await?;
     let caches = filled.room.caches();

@@ -103,6 +103,11 @@ pub(super) fn values(path: &str, text: &str) -> Option<Value> {
     }
 }
 
+/// Returns values as the text of a file.
+pub(super) fn serialised(path: &str, value: &Value) -> Option<Vec<u8>> {
+    serialise(format(path), value)
+}
+
 /// Returns the named parts of a file as text; the whole file if it cannot be parsed.
 pub(super) fn text(path: &str, names: &[String], text: &str) -> String {
     let Some(value) = values(path, text) else {

@@ -10,7 +10,7 @@ use std::{
 };
 
 use ralph_core::event::{GuardedChange, GuardedChangeKind};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{
     GuardError, GuardedKind, Originals,
@@ -56,6 +56,8 @@ const OF_PRODUCT: [&str; 17] = [
     "typings",
     "version",
 ];
+/// A part of the names of tables with packages: `devDependencies`, `dependency-groups`.
+const PACKAGES: &str = "ependenc";
 /// Most bytes of tests, or of source, that are searched for the names of files.
 const SEARCHED_BYTES: usize = 8 << 20;
 
@@ -178,8 +180,24 @@ pub fn is_yardstick_alone(
             .all(|(path, _)| is_put_back(path) || decides_nothing(path))
 }
 
-/// Returns the changed files by which the work names packages to install, with their present content: lock files, lists of
-/// requirements, and manifests in which only the product's own part changed.
+/// Returns files that changed, each as it was `before`, as a yardstick.
+pub fn changed_files(project: &Path, before: &[(String, FileContent)]) -> Vec<YardstickFile> {
+    let Ok(project_dir) = ProjectDir::open(project) else {
+        return Vec::new();
+    };
+    let file = |(path, before): &(String, FileContent)| {
+        Some(YardstickFile {
+            path: path.clone(),
+            kind: YardstickKind::Changed,
+            before: before.clone(),
+            now: project_dir.read(path).unwrap_or(None)?,
+        })
+    };
+    before.iter().filter_map(file).collect()
+}
+
+/// Returns the changed files by which the work names packages to install: lock files, lists of requirements and manifests.
+/// Each has its present content, but for what a manifest tells a setup to run or to take from elsewhere: that is as `before`.
 pub fn package_lists(project: &Path, before: &[(String, FileContent)]) -> Vec<(String, FileContent)> {
     let Ok(project_dir) = ProjectDir::open(project) else {
         return Vec::new();
@@ -188,10 +206,77 @@ pub fn package_lists(project: &Path, before: &[(String, FileContent)]) -> Vec<(S
         let name = path.rsplit('/').next().unwrap_or(path);
         let is_list = is_lock(name) || path.contains("requirements") && path.ends_with(".txt");
         let now = project_dir.read(path).unwrap_or(None)?;
-        let names_packages = !now.is_like(before) && (is_list || describes_product(path, before, &now));
-        names_packages.then(|| (path.clone(), now))
+        let is_changed = !now.is_like(before);
+        let content = match is_list || describes_product(path, before, &now) {
+            true => Some(now).filter(|_| is_changed),
+            false => with_packages_of(path, before, &now).filter(|content| !content.is_like(before)),
+        };
+        content.map(|content| (path.clone(), content))
     });
     changed.collect()
+}
+
+/// Returns a manifest as it was `before`, with the product's own part and the packages from a registry as they are `now`;
+/// `None` if it names the same packages.
+fn with_packages_of(path: &str, before: &FileContent, now: &FileContent) -> Option<FileContent> {
+    let FileContent::File { bytes, mode } = now else {
+        return None;
+    };
+    let now = sections::values(path, str::from_utf8(bytes).ok()?)?;
+    let before = match before {
+        FileContent::File { bytes, .. } => sections::values(path, str::from_utf8(bytes).ok()?)?,
+        FileContent::Nothing => Value::Null,
+        FileContent::Link(_) => return None,
+    };
+    let changed = changed_leaves(&before, &now);
+    changed.iter().any(|(key, _)| key.contains(PACKAGES)).then_some(())?;
+    let with_packages = with_parts_of(&before, &now, "");
+    let bytes = sections::serialised(path, &with_packages)?;
+    Some(FileContent::File { bytes, mode: *mode })
+}
+
+/// Returns the value `before`, with the parts of `now` that only describe the product or name packages. `Null` is nothing.
+fn with_parts_of<'v>(before: &'v Value, now: &'v Value, key: &str) -> Value {
+    let is_taken = |value: &Value, key: String| {
+        leaves(value, key)
+            .iter()
+            .all(|(key, value)| is_of_product(key, value, true))
+    };
+    match (before, now) {
+        (Value::Object(_) | Value::Null, Value::Object(_)) | (Value::Object(_), Value::Null) => {
+            let names = |value: &'v Value| value.as_object().into_iter().flat_map(Map::keys);
+            let gone = names(before).filter(|name| now.get(name).is_none());
+            let part = |name: &String| {
+                let at = |value: &'v Value| value.get(name).unwrap_or(&Value::Null);
+                let part = with_parts_of(at(before), at(now), &format!("{key}\n{name}"));
+                (!part.is_null()).then(|| (name.clone(), part))
+            };
+            let parts: Map<String, Value> = names(now).chain(gone).filter_map(part).collect();
+            match parts.is_empty() && *before != Value::Object(Map::new()) {
+                true => Value::Null,
+                false => Value::Object(parts),
+            }
+        }
+        (Value::Array(_) | Value::Null, Value::Array(_)) | (Value::Array(_), Value::Null) => {
+            let items = |value: &Value| value.as_array().cloned().unwrap_or_default();
+            let (old, new) = (items(before), items(now));
+            let is_taken = |item: &&Value| is_taken(item, format!("{key}\n{item}"));
+            let kept = new.iter().filter(|item| old.contains(item) || is_taken(item));
+            let put_back = old.iter().filter(|item| !new.contains(item) && !is_taken(item));
+            let all: Vec<Value> = kept.chain(put_back).cloned().collect();
+            match all.is_empty() && !before.is_array() {
+                true => Value::Null,
+                false => Value::Array(all),
+            }
+        }
+        _ if [before, now]
+            .iter()
+            .all(|value| value.is_null() || is_taken(value, key.to_owned())) =>
+        {
+            now.clone()
+        }
+        _ => before.clone(),
+    }
 }
 
 /// Returns the value, which is made when it is first needed.
@@ -439,43 +524,49 @@ fn describes_product(path: &str, before: &FileContent, now: &FileContent) -> boo
     let (Some(before), Some(now)) = (sections::values(path, &before), sections::values(path, &now)) else {
         return false;
     };
-    let (mut old, mut new) = (BTreeMap::new(), BTreeMap::new());
-    leaves(&before, String::new(), &mut old);
-    leaves(&now, String::new(), &mut new);
-    let mut changed = new
-        .iter()
-        .filter(|(key, value)| old.get(*key) != Some(value))
-        .chain(old.iter().filter(|(key, _)| !new.contains_key(*key)));
-    let is_of_work = |(key, value): (&String, &&Value)| {
-        let parts: Vec<&str> = key.split('\n').filter(|part| !part.is_empty()).collect();
-        if parts.first().is_some_and(|table| OF_PRODUCT.contains(table)) && !key.contains("ependencies") {
-            return true;
-        }
-        let table = parts.iter().rposition(|part| part.ends_with("ependencies"));
-        let is_of_product = table.is_some_and(|at| !parts[at].to_ascii_lowercase().contains("dev"));
-        let is_elsewhere = parts
-            .last()
-            .is_some_and(|last| matches!(*last, "path" | "git" | "url" | "registry"))
-            || value
-                .as_str()
-                .is_some_and(|value| value.contains(':') || value.contains('/'));
-        is_of_product && !is_elsewhere
-    };
-    changed.clone().next().is_some() && changed.all(is_of_work)
+    let changed = changed_leaves(&before, &now);
+    !changed.is_empty() && changed.iter().all(|(key, value)| is_of_product(key, value, false))
+}
+
+/// Whether a value of a manifest describes the product, or names a package of a registry that it needs: also for its
+/// development, if `for_development`.
+fn is_of_product(key: &str, value: &Value, for_development: bool) -> bool {
+    let parts: Vec<&str> = key.split('\n').filter(|part| !part.is_empty()).collect();
+    if parts.first().is_some_and(|table| OF_PRODUCT.contains(table)) && !key.contains("ependencies") {
+        return true;
+    }
+    let is_table = |part: &&&str| part.ends_with("ependencies") || for_development && part.contains(PACKAGES);
+    let is_wanted = |part: &str| for_development || !part.to_ascii_lowercase().contains("dev");
+    let names_package = parts.iter().rfind(is_table).is_some_and(|part| is_wanted(part));
+    let is_elsewhere = parts
+        .last()
+        .is_some_and(|last| matches!(*last, "path" | "git" | "url" | "registry"))
+        || value
+            .as_str()
+            .is_some_and(|value| value.contains(':') || value.contains('/'));
+    names_package && !is_elsewhere
+}
+
+/// The values that only one of two documents has, by their keys.
+fn changed_leaves<'v>(before: &'v Value, now: &'v Value) -> Vec<(String, &'v Value)> {
+    let (old, new) = (leaves(before, String::new()), leaves(now, String::new()));
+    let added = new.iter().filter(|(key, value)| old.get(*key) != Some(value));
+    let removed = old.iter().filter(|(key, value)| new.get(*key) != Some(value));
+    added.chain(removed).map(|(key, value)| (key.clone(), *value)).collect()
 }
 
 /// The values of a document that hold no others, by their keys.
-fn leaves<'v>(value: &'v Value, key: String, found: &mut BTreeMap<String, &'v Value>) {
+fn leaves(value: &Value, key: String) -> BTreeMap<String, &Value> {
     match value {
         Value::Object(map) => map
             .iter()
-            .for_each(|(name, value)| leaves(value, format!("{key}\n{name}"), found)),
+            .flat_map(|(name, value)| leaves(value, format!("{key}\n{name}")))
+            .collect(),
         Value::Array(items) => items
             .iter()
-            .for_each(|value| leaves(value, format!("{key}\n{value}"), found)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
-            found.insert(key, value);
-        }
+            .flat_map(|value| leaves(value, format!("{key}\n{value}")))
+            .collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => [(key, value)].into(),
     }
 }
 
@@ -645,5 +736,61 @@ mod tests {
                 "{path}: {now}"
             );
         }
+    }
+
+    #[test]
+    fn a_manifest_takes_packages_and_no_commands_from_the_work() {
+        let cases = [
+            (
+                "package.json",
+                r#"{"name": "a", "scripts": {"test": "mocha"}, "devDependencies": {"mocha": "^10.0.0"}}"#,
+                r#"{"name": "b", "scripts": {"test": "true", "postinstall": "node x.js"},
+                    "dependencies": {"left-pad": "1", "x": "file:./x"}, "devDependencies": {"mocha": "^11.0.0"}}"#,
+                r#"{"name": "b", "scripts": {"test": "mocha"}, "dependencies": {"left-pad": "1"}, "devDependencies": {"mocha": "^11.0.0"}}"#,
+            ),
+            // Moved from a registry to a directory, and gone.
+            (
+                "package.json",
+                r#"{"private": true, "devDependencies": {"mocha": "1", "nyc": "1"}}"#,
+                r#"{"devDependencies": {"mocha": "file:./mocha"}}"#,
+                r#"{"private": true, "devDependencies": {"mocha": "1"}}"#,
+            ),
+            (
+                "pyproject.toml",
+                "[build-system]\nrequires = ['hatchling']\n[project]\nname = 'a'\ndependencies = ['one', 'two>=1']\n",
+                "[build-system]\nrequires = ['evil']\nbackend-path = ['.']\n[project]\nname = 'a'\n\
+                 dependencies = ['two>=2', 'evil @ file:///x']\n[dependency-groups]\ndev = ['pytest']\n",
+                "[build-system]\nrequires = ['hatchling']\n[project]\nname = 'a'\ndependencies = ['two>=2']\n\
+                 [dependency-groups]\ndev = ['pytest']\n",
+            ),
+            (
+                "new/package.json",
+                "",
+                r#"{"name": "new", "scripts": {"install": "node x.js"}, "dependencies": {"left-pad": "1"}}"#,
+                r#"{"name": "new", "dependencies": {"left-pad": "1"}}"#,
+            ),
+        ];
+        for (path, before, now, expected) in cases {
+            let before = if before.is_empty() {
+                FileContent::Nothing
+            } else {
+                file(before)
+            };
+            let Some(FileContent::File { bytes, .. }) = with_packages_of(path, &before, &file(now)) else {
+                panic!("{now}");
+            };
+            let text = String::from_utf8(bytes).unwrap();
+            assert_eq!(
+                sections::values(path, &text),
+                sections::values(path, expected),
+                "{text}"
+            );
+        }
+        // It names the same packages.
+        let (before, now) = (
+            file(r#"{"dependencies": {"a": "1"}}"#),
+            file(r#"{"scripts": {"x": "1"}, "dependencies": {"a": "1"}}"#),
+        );
+        assert_eq!(with_packages_of("package.json", &before, &now), None);
     }
 }
