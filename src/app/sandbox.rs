@@ -17,6 +17,7 @@ use ralph_core::event::{Notice, SandboxState};
 use ralph_git::SigningFormat;
 use ralph_plan::prompt::AgentConfinement;
 use ralph_system::{
+    files::read_text,
     paths::create_private_dir,
     proc::{Confinement, ConfinementLevel, Network, OnRefused, RefusedCall, Supervisor},
     proxy::RefusedConnection,
@@ -45,6 +46,10 @@ const SIGNED_BY_SSH: &str = r#"to have the ssh-agent sign them: "sandbox": { "so
 const SIGNED_BY_GPG: &str =
     r#"to have them signed: "sandbox": { "show": ["~/.gnupg"], "write": ["~/.gnupg"], "sockets": ["gpg-agent"] }"#;
 
+/// The variable that names pnpm's store.
+const PNPM_STORE: &str = "npm_config_store_dir";
+/// Most bytes of a file of npm's or pnpm's settings.
+const NPM_FILE_CAP_BYTES: u64 = 1 << 20;
 /// The variable in which git passes the options of `git -c` to the programs that it starts.
 const GIT_PARAMETERS: &str = "GIT_CONFIG_PARAMETERS";
 
@@ -275,7 +280,8 @@ impl Confiner {
             .leaves_unsigned(policy)
             .then(|| (GIT_PARAMETERS.to_owned(), Some(unsigned())));
         let withheld = self.withheld.iter().map(|name| ((*name).to_owned(), None));
-        withheld.chain(unsigned).collect()
+        let store = pnpm_store(&self.wanted.project, policy).map(|store| (PNPM_STORE.to_owned(), Some(store)));
+        withheld.chain(unsigned).chain(store).collect()
     }
 
     /// Directories whose names are hidden as well: those of sealed goals, and the copies that contain their files.
@@ -576,6 +582,30 @@ fn sealed_directories(place: &ProjectPlace, config: &Config) -> Vec<PathBuf> {
 pub(super) fn expanded_here(path: &Path, project: &Path) -> Option<PathBuf> {
     let text = path.to_str()?;
     with_environment(|world| expanded(text, project, world))
+}
+
+/// Returns pnpm's store: the one that the packages of a project are from, or the usual one. pnpm finds its store by making a file in
+/// the home directory, which the sandbox refuses; then it would make a store in the project and refuse the packages that are there.
+fn pnpm_store(project: &Path, policy: &FilePolicy) -> Option<String> {
+    let settings = [
+        project.join(".npmrc"),
+        PathBuf::from(env::var_os("HOME")?).join(".npmrc"),
+    ];
+    let is_set = |file: &PathBuf| read_text(file, NPM_FILE_CAP_BYTES).is_ok_and(|text| text.contains("store-dir"));
+    if env::var_os(PNPM_STORE).is_some() || settings.iter().any(is_set) {
+        return None;
+    }
+    let installed = read_text(&project.join("node_modules/.modules.yaml"), NPM_FILE_CAP_BYTES).ok();
+    let of_packages = installed.as_deref().and_then(|text| {
+        let (_, after) = text.split_once("storeDir")?;
+        let (_, value) = after.lines().next()?.split_once(':')?;
+        // The version of its format is appended by pnpm.
+        Path::new(value.trim().trim_matches(['"', ',', '\''])).parent()
+    });
+    let mut places = policy.write.iter().map(|place| &*place.path);
+    let usual = || places.find(|place| place.ends_with("pnpm/store"));
+    let store = of_packages.or_else(usual)?;
+    Some(store.to_str()?.to_owned())
 }
 
 /// The value that makes git sign nothing, in addition to its other parameters.

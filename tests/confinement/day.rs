@@ -99,3 +99,30 @@ fn the_settings_that_refusals_name_are_all_that_a_day_needs() {
     assert_eq!(failed, [NEVER.0], "{notices:#?}");
     assert!(forbids(&notices));
 }
+
+#[test]
+fn pnpm_is_told_the_store_of_the_packages_that_are_there() {
+    for (installed, settings, store) in [
+        ("storeDir: /some/store/v3\n", "", "/some/store\n"),
+        ("{\n  \"storeDir\": \"/some/store/v10\",\n}\n", "", "/some/store\n"),
+        ("storeDir: /some/store/v3\n", "store-dir=/other\n", "\n"),
+    ] {
+        let sandbox = Sandbox::outside_of_tmp();
+        if !has_landlock(&sandbox) {
+            return;
+        }
+        sandbox.write("node_modules/.modules.yaml", installed);
+        sandbox.write(".npmrc", settings);
+        sandbox.install(&Script::jsonl(
+            "echo \"$npm_config_store_dir\" > store.txt; work; over Done.",
+        ));
+        sandbox.plan(1);
+        let finished = sandbox.looping(["--sandbox", "on"]).run(SOON);
+        assert_eq!(finished.code(), Some(0), "{finished:?}");
+        assert_eq!(
+            sandbox.read("store.txt").as_deref(),
+            Some(store),
+            "{installed}{settings}"
+        );
+    }
+}

@@ -181,15 +181,16 @@ impl RoomPackages {
         Ok(())
     }
 
-    /// Returns a path at which packages of the start are not as they were. New packages beside them, and packages that are gone,
-    /// change none: node loads what is named. Others load whatever is installed.
+    /// Returns a path at which packages of the start are not as they were. New packages that hide none of them change none: node
+    /// loads what is named. Others load whatever is installed.
     pub(super) fn altered(&self) -> Option<PathBuf> {
-        self.start.iter().find_map(|path| {
+        let added = self.now.iter().filter(|path| !self.start.contains(path));
+        let mut paths = self.start.iter().chain(added);
+        paths.find_map(|path| {
             let (kept, here) = (self.stash.join(path), self.tree.join(path));
             if !path.ends_with(PACKAGES) {
                 return Some(path.clone());
             }
-            let is_root = path.parent() == Some(Path::new(""));
             let below = |directory: &Path| {
                 let directory = directory.to_owned();
                 let paths = paths_below(&directory)
@@ -197,15 +198,25 @@ impl RoomPackages {
                 paths.filter(|path| notes_of_tools(path).is_none())
             };
             let is_changed = |file: &PathBuf| !is_alike(&kept.join(file), &here.join(file));
-            let is_inside = |file: &PathBuf| {
+            let is_amiss = |file: &PathBuf| {
                 let above = file.parent().unwrap_or(file);
                 let name = above.to_string_lossy();
-                let holds_packages = !name.contains('/') && (name.is_empty() || name.starts_with(['@', '.']));
-                let is_new = kept.join(file).symlink_metadata().is_err() && kept.join(above).is_dir();
-                is_new && !(is_root && holds_packages)
+                let is_package = !name.contains('/') && (name.is_empty() || name.starts_with(['@', '.']));
+                let is_new = kept.join(file).symlink_metadata().is_err();
+                is_new && (is_package && self.hides_package(path, file) || !is_package && kept.join(above).is_dir())
             };
-            let changed = below(&kept).find(is_changed).or_else(|| below(&here).find(is_inside));
+            let changed = below(&kept).find(is_changed).or_else(|| below(&here).find(is_amiss));
             changed.map(|file| path.join(file))
+        })
+    }
+
+    /// Whether a package in a directory of packages would be found before one of the start that has its name.
+    fn hides_package(&self, directory: &Path, name: &Path) -> bool {
+        let place = directory.parent().unwrap_or(directory);
+        let mut others = self.start.iter().filter(|other| **other != *directory);
+        others.any(|other| {
+            let is_above = other.parent().is_some_and(|other| place.starts_with(other));
+            is_above && self.stash.join(other).join(name).symlink_metadata().is_ok()
         })
     }
 
@@ -222,12 +233,12 @@ impl RoomPackages {
     }
 }
 
-/// Whether a path has the same content in both places, or has gone with its directory.
+/// Whether a path has the same content in both places, or is a command that is gone.
 fn is_alike(before: &Path, now: &Path) -> bool {
     match fs::symlink_metadata(before) {
         Ok(there) if there.is_dir() => true,
+        _ if now.symlink_metadata().is_err() => now.parent().is_some_and(|above| above.ends_with(".bin")),
         Ok(there) if there.is_symlink() => fs::read_link(now).ok() == fs::read_link(before).ok(),
-        _ if now.parent().is_some_and(|above| !above.exists()) => true,
         _ => match (read_bytes(before, COMPARED_BYTES), read_bytes(now, COMPARED_BYTES)) {
             (Ok(before), Ok(after)) => before == after && !now.is_symlink(),
             _ => false,
@@ -248,4 +259,75 @@ pub(super) fn move_to(from: &Path, to: &Path) -> Result<(), String> {
 /// Names the first of some paths.
 pub(super) fn named(paths: &[PathBuf]) -> String {
     first_named(paths.iter().map(|path| format!("`{}`", path.display())), NAMED, ", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_of_the_start_are_found_to_be_altered() {
+        let (index, path) = ("node_modules/sum/index.js", "node_modules");
+        for (places, file, content, expected) in [
+            (&[path][..], index, "1", None),
+            (&[path], "node_modules/more/index.js", "2", None),
+            (&[path], "node_modules/@scope/more/index.js", "2", None),
+            (&[path], "node_modules/.bin/more", "2", None),
+            (&[path], "node_modules/.package-lock.json", "2", None),
+            (&[path], index, "2", Some(index)),
+            (
+                &[path],
+                "node_modules/sum/other.js",
+                "2",
+                Some("node_modules/sum/other.js"),
+            ),
+            (
+                &[path],
+                "node_modules/sum/node_modules/more/index.js",
+                "2",
+                Some("node_modules/sum/node_modules"),
+            ),
+            (&[path], "node_modules/.bin/sum", "2", Some("node_modules/.bin/sum")),
+            (
+                &[path],
+                "node_modules/.pnpm/sum@1/node_modules/sum/a.js",
+                "2",
+                Some("node_modules/.pnpm/sum@1/node_modules/sum/a.js"),
+            ),
+            (
+                &[path, "part/node_modules"],
+                "part/node_modules/more/index.js",
+                "2",
+                None,
+            ),
+            (
+                &[path, "part/node_modules"],
+                "part/node_modules/sum/index.js",
+                "2",
+                Some("part/node_modules/sum"),
+            ),
+            (&[path, ".venv"], ".venv/lib/more.py", "2", Some(".venv")),
+        ] {
+            let room = tempfile::tempdir().unwrap();
+            let (tree, stash) = (room.path().join("tree"), room.path().join("stash"));
+            let write = |root: &Path, path: &str, content: &str| {
+                let path = root.join(path);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, content).unwrap();
+            };
+            for root in [&tree, &stash] {
+                write(root, index, "1");
+                write(root, "node_modules/.bin/sum", "1");
+                write(root, "node_modules/.pnpm/sum@1/node_modules/sum/index.js", "1");
+            }
+            write(&tree, file, content);
+            let start = places.iter().filter(|place| !place.starts_with("part"));
+            let start: Vec<PathBuf> = start.map(PathBuf::from).collect();
+            let packages = RoomPackages {
+                now: places.iter().map(PathBuf::from).collect(),
+                ..RoomPackages::new(&tree, stash, start, None)
+            };
+            assert_eq!(packages.altered(), expected.map(PathBuf::from), "{file}");
+        }
+    }
 }
