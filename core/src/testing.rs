@@ -1,5 +1,7 @@
 //! Test helpers shared by both packages.
 
+pub mod json_schema;
+
 use std::{env, fs, path::Path};
 
 use crate::{

@@ -2,13 +2,11 @@
 
 use std::{fs, net::SocketAddr, path::Path};
 
+use ralph_core::testing::json_schema::mismatch;
 use serde_json::Value;
 
 use super::http::{address, answer_head, connect, send, token};
-use crate::{
-    harness::{SOON, Sandbox, Script},
-    status_schema::mismatch,
-};
+use crate::harness::{SOON, Sandbox, Script};
 
 fn committed() -> Value {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/openapi.json");
