@@ -1,7 +1,8 @@
 //! `ralph acp`, driven by public clients of the Agent Client Protocol: acpx, and a client on the protocol's own library.
 
-use std::{fs, os::unix::fs::symlink, path::PathBuf};
+use std::{collections::HashMap, fs, os::unix::fs::symlink, path::PathBuf};
 
+use ralph_core::testing::acp::{SCHEMA, Side, flaw};
 use serde_json::{Value, json};
 
 use crate::{
@@ -33,14 +34,30 @@ fn client(sandbox: &Sandbox, packages: &std::path::Path, prompts: &[&str], run: 
         .env("PROMPTS", json!(prompts).to_string())
 }
 
-/// Returns the lines that the client printed: kind and value of each.
+/// Returns the lines that the client printed: kind and value of each. Compares the messages of ralph among them with the
+/// schema of the protocol.
 fn told(client: &Finished) -> Vec<(&str, Value)> {
     assert_eq!(client.code(), Some(0), "{client:?}");
     let pair = |line| -> Option<(&str, Value)> {
         let (kind, value) = str::split_once(line, ' ')?;
         Some((kind, serde_json::from_str(value).ok()?))
     };
-    client.stdout.lines().filter_map(pair).collect()
+    let told: Vec<_> = client.stdout.lines().filter_map(pair).collect();
+    let mut asked = HashMap::new();
+    for (kind, message) in &told {
+        let method = message["method"].as_str();
+        match (*kind, method) {
+            ("written", Some(method)) => _ = asked.insert(message["id"].to_string(), method),
+            ("read", Some(_)) => assert_eq!(flaw(Side::Agent, message, None), None, "{message}"),
+            ("read", None) => {
+                let asked = asked.get(&message["id"].to_string()).expect("a request");
+                assert_eq!(flaw(Side::Agent, message, Some(asked)), None, "{message}");
+            }
+            _ => {}
+        }
+    }
+    assert!(!asked.is_empty(), "{told:#?}");
+    told
 }
 
 fn all_of(told: &[(&str, Value)], wanted: &str) -> Vec<Value> {
@@ -51,6 +68,14 @@ fn all_of(told: &[(&str, Value)], wanted: &str) -> Vec<Value> {
 fn text_of(told: &[(&str, Value)]) -> String {
     let texts = all_of(told, "agent_message_chunk");
     texts.iter().filter_map(Value::as_str).collect()
+}
+
+#[test]
+fn the_schema_of_the_tests_is_that_of_the_library() {
+    let Some(packages) = packages() else { return };
+    let path = packages.join("node_modules/@agentclientprotocol/sdk/schema/v1/schema.json");
+    let published = fs::read_to_string(&path).expect("a schema");
+    assert!(published == SCHEMA, "{} belongs in tests/fixtures/acp", path.display());
 }
 
 #[test]

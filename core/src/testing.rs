@@ -1,5 +1,6 @@
 //! Test helpers shared by both packages.
 
+pub mod acp;
 pub mod json_schema;
 
 use std::{env, fs, path::Path};

@@ -1,4 +1,9 @@
-use ralph_core::event::{FileChange, ToolKind, ToolKinds, Usage};
+use std::collections::BTreeSet;
+
+use ralph_core::{
+    event::{FileChange, ToolKind, ToolKinds, Usage},
+    testing::acp::{Side, flaw},
+};
 
 use super::{super::testing, *};
 
@@ -6,6 +11,14 @@ const GEMINI: &str = include_str!("../../../../tests/fixtures/gemini/acp.jsonl")
 const OPENCODE: &str = include_str!("../../../../tests/fixtures/opencode/acp.jsonl");
 
 type Session = testing::Session<AcpLive>;
+
+impl testing::Published for AcpLive {
+    fn flaw(written: &Value) -> Option<String> {
+        // The method is no longer part of the protocol, but gemini has no other one.
+        let is_older = written["method"] == "session/set_model";
+        flaw(Side::Client, written, None).filter(|_| !is_older)
+    }
+}
 
 impl Session {
     fn start(opening: SessionOpening) -> Self {
@@ -749,6 +762,50 @@ fn recorded_conversations_are_understood_however_they_are_cut() {
     let mut joined = all;
     joined[4] = expected("three", true, None, 1, 0);
     assert_eq!(opencode, joined);
+}
+
+/// What recorded agents send beside the schema. ralph takes all of it, as the test before shows.
+const DEVIATIONS: [(&str, &str, &[&str]); 2] = [
+    (
+        "gemini",
+        GEMINI,
+        // An earlier draft.
+        &["the response to session/new.models: is not described"],
+    ),
+    (
+        "opencode",
+        OPENCODE,
+        // The present draft.
+        &[
+            "the response to initialize.agentCapabilities.sessionCapabilities.fork: is not described",
+            "the response to session/prompt.usage: is not described",
+        ],
+    ),
+];
+
+#[allow(clippy::print_stdout)] // the figures, with `--nocapture`
+#[test]
+fn recorded_agents_keep_to_the_schema_but_for_what_is_named() {
+    for (agent, recording, deviations) in DEVIATIONS {
+        let (mut asked, mut found, mut count) = (HashMap::new(), BTreeSet::new(), 0);
+        for line in recording.lines() {
+            let line: Value = serde_json::from_str(line).expect("JSON");
+            let (message, method) = (&line["msg"], line["msg"]["method"].as_str());
+            let id = message["id"].to_string();
+            if line["dir"] == "<-" {
+                let asked = asked.get(&id).map(String::as_str).filter(|_| method.is_none());
+                found.extend(flaw(Side::Agent, message, asked));
+                count += 1;
+            } else if let Some(method) = method {
+                asked.insert(id, method.to_owned());
+            }
+        }
+        println!(
+            "ACP: {agent}, {count} recorded messages, fields beside the schema: {}",
+            found.len()
+        );
+        assert_eq!(Vec::from_iter(found), deviations, "{agent}");
+    }
 }
 
 #[test]

@@ -5,6 +5,8 @@ use super::{super::testing, *};
 
 type Session = testing::Session<ClaudeLive>;
 
+impl testing::Published for ClaudeLive {}
+
 impl Session {
     fn open(asks: bool) -> Self {
         let opening = SessionOpening {

@@ -9,6 +9,8 @@ const COMMANDS_AND_CHANGES: ToolKinds = ToolKinds::from_kinds(&[ToolKind::Shell,
 
 type Session = testing::Session<CodexLive>;
 
+impl testing::Published for CodexLive {}
+
 impl Session {
     /// A session whose turn is about to begin.
     fn asked_to_work(asks: bool) -> Self {

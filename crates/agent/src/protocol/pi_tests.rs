@@ -5,6 +5,8 @@ use crate::dialect::DialectKind;
 
 type Session = testing::Session<PiLive>;
 
+impl testing::Published for PiLive {}
+
 macro_rules! recorded {
     ($name:literal) => {
         include_str!(concat!("../../../../tests/fixtures/pi/", $name, ".jsonl"))

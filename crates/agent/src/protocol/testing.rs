@@ -6,6 +6,13 @@ use serde_json::Value;
 use super::{Exchange, Protocol, SessionCommand, SessionOpening};
 use crate::dialect::ZonedClock;
 
+/// What a schema that others wrote has against a message that ralph writes.
+pub(super) trait Published {
+    fn flaw(_written: &Value) -> Option<String> {
+        None
+    }
+}
+
 /// A protocol under test, with the signals and messages it has produced.
 pub(super) struct Session<P> {
     pub(super) protocol: P,
@@ -15,7 +22,7 @@ pub(super) struct Session<P> {
     pub(super) closed: bool,
 }
 
-impl<P: Protocol + Default> Session<P> {
+impl<P: Protocol + Published + Default> Session<P> {
     pub(super) fn begin(opening: SessionOpening) -> Self {
         let mut session = Self {
             protocol: P::default(),
@@ -34,10 +41,11 @@ impl<P: Protocol + Default> Session<P> {
         self.signals.append(&mut exchange.signals);
         let lines = String::from_utf8(exchange.input).unwrap();
         assert!(lines.is_empty() || lines.ends_with('\n'), "{lines}");
-        let messages = lines
-            .lines()
-            .map(|line| serde_json::from_str(line).expect("one object a line"));
-        self.written.extend(messages);
+        for line in lines.lines() {
+            let message = serde_json::from_str(line).expect("one object a line");
+            assert_eq!(P::flaw(&message), None, "{message}");
+            self.written.push(message);
+        }
         self.closed |= exchange.close;
     }
 
