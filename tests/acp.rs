@@ -79,6 +79,56 @@ fn the_schema_of_the_tests_is_that_of_the_library() {
 }
 
 #[test]
+fn whatever_an_editor_sends_has_an_answer_that_says_what_is_wrong() {
+    let sandbox = Sandbox::without_git();
+    let long = format!(
+        r#"{{"id":9,"method":"initialize","params":"{}"}}"#,
+        "x".repeat(17 << 20)
+    );
+    let huge = format!(r#"{{"id":"{}","method":"initialize"}}"#, "i".repeat(1 << 20));
+    let lines = [
+        "rubbish",
+        r#"[{"id":1,"method":"initialize"}]"#,
+        r#"{"id":12345678901234567890123,"method":"initialize"}"#,
+        r#"{"id":null,"method":"initialize"}"#,
+        &long,
+        &huge,
+        r#"{"method":"session/unknown"}"#,
+        r#"{"id":7,"result":{}}"#,
+        "",
+        r#"{"id":2,"method":"initialize","params":{"protocolVersion":99}}"#,
+        r#"{"id":3,"method":"session/fly"}"#,
+        r#"{"id":4,"method":"initia"#,
+    ];
+    sandbox.write("lines", &lines.join("\n"));
+    let served = sandbox
+        .ralph(["acp"])
+        .stdin_from(&sandbox.project().join("lines"))
+        .run(SOON);
+    assert_eq!(served.code(), Some(0), "{}", served.stderr);
+    let answers: Vec<Value> = served
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    for answer in &answers {
+        let asked = answer.get("result").map(|_| "initialize");
+        assert_eq!(flaw(Side::Agent, answer, asked), None);
+    }
+    let codes: Vec<_> = answers.iter().map(|answer| answer["error"]["code"].as_i64()).collect();
+    let (parse, invalid, unknown) = (Some(-32700), Some(-32600), Some(-32601));
+    assert_eq!(
+        codes,
+        [parse, invalid, invalid, invalid, invalid, None, None, unknown, parse]
+    );
+    assert_eq!(answers[5]["id"].as_str().map(str::len), Some(1 << 20));
+    assert_eq!(
+        (&answers[6]["id"], &answers[6]["result"]["protocolVersion"]),
+        (&json!(2), &json!(1))
+    );
+}
+
+#[test]
 fn a_client_works_a_plan_answers_a_request_and_reads_the_verdict() {
     let Some(packages) = packages() else { return };
     let (sandbox, _) = asking(

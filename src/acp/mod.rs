@@ -22,7 +22,7 @@ use ralph_text::{
     json_rpc::{self, INVALID_PARAMS, INVALID_REQUEST, JsonRpcMessage, METHOD_NOT_FOUND, notification},
     with_causes,
 };
-use ralph_tools::json_rpc::InputLine;
+use ralph_tools::json_rpc::{InputLine, received};
 use serde_json::{Value, json};
 use tokio::{
     sync::mpsc::{Receiver, UnboundedSender, unbounded_channel},
@@ -117,8 +117,8 @@ impl EditorSession {
 
 impl EditorClient {
     fn read(&mut self, line: &InputLine) {
-        match line.message() {
-            Some(JsonRpcMessage::Request { id, method, params }) => {
+        match received(line) {
+            Some(Ok(JsonRpcMessage::Request { id, method, params })) => {
                 let done = match &*method {
                     "initialize" => Ok(Some(greeting())),
                     "authenticate" => Ok(Some(json!({}))),
@@ -137,13 +137,14 @@ impl EditorClient {
                     Err((code, why)) => write(&json_rpc::refusal(&id, code, &why)),
                 }
             }
-            Some(JsonRpcMessage::Notification { method, params }) if method == "session/cancel" => {
+            Some(Ok(JsonRpcMessage::Notification { method, params })) if method == "session/cancel" => {
                 if let Ok(session) = self.session(&params) {
                     self.stop(session);
                 }
             }
-            Some(JsonRpcMessage::Response { id, outcome }) => self.answered(id, outcome.ok()),
-            Some(JsonRpcMessage::Notification { .. }) | None => {}
+            Some(Ok(JsonRpcMessage::Response { id, outcome })) => self.answered(id, outcome.ok()),
+            Some(Ok(JsonRpcMessage::Notification { .. })) | None => {}
+            Some(Err(refusal)) => write(&refusal),
         }
     }
 

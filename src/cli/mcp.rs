@@ -27,6 +27,6 @@ pub(super) fn run(args: &Args, socket: Option<&Path>, run: Option<&str>, without
     let runtime = runtime.map_err(|error| failed(&error.to_string()))?;
     let lines = json_rpc::read(io::stdin(), LINE_CAP_BYTES).map_err(|error| failed(&error.to_string()))?;
     let tools = Arc::new(RunTools::new(client, run, without.to_vec()));
-    runtime.block_on(serve(lines, vec![tools], |message| print_json(&format!("{message}\n"))));
+    runtime.block_on(serve(lines, tools, |message| print_json(&format!("{message}\n"))));
     Ok(0)
 }

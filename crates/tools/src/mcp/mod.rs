@@ -4,7 +4,6 @@
 //! and the run identifies the agent by the connecting process. The server therefore needs no secret, and a call after
 //! the end of the run has no effect.
 
-mod protocol;
 mod server;
 mod tools;
 

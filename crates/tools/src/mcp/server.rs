@@ -9,17 +9,16 @@ use tokio::{
     task::{AbortHandle, JoinSet},
 };
 
-use crate::json_rpc::InputLine;
+use crate::json_rpc::{InputLine, received_batch};
 
-use super::{
-    protocol::{self, ClientMessage, tool_result},
-    tools::{McpTool, ToolProvider},
-};
+use super::tools::{McpTool, ToolProvider};
 
 /// Most bytes of a line. Arguments of tools are a thousandth of it.
 pub const LINE_CAP_BYTES: usize = 1 << 20;
 /// Most concurrent calls; further ones are refused.
 const CALLS: usize = 16;
+/// The supported versions, the latest first. They do not differ for tools that answer with text.
+const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
 /// A description of the whole server, which a client may pass on to its model.
 const INSTRUCTIONS: &str = "Tools of ralph, the loop that runs you: the plan, the goals that decide whether the work is done, and what the \
@@ -28,11 +27,11 @@ const INSTRUCTIONS: &str = "Tools of ralph, the loop that runs you: the plan, th
 /// Answers the client until it has closed its end and all calls have ended. `write` gets each response.
 pub async fn serve(
     mut lines: mpsc::Receiver<InputLine>,
-    providers: Vec<Arc<dyn ToolProvider>>,
+    provider: Arc<dyn ToolProvider>,
     mut write: impl FnMut(&Value),
 ) {
     let mut server = ToolServer {
-        providers,
+        provider,
         greeted: false,
         calls: JoinSet::new(),
         running: HashMap::new(),
@@ -42,9 +41,8 @@ pub async fn serve(
         tokio::select! {
             line = lines.recv(), if open => match line {
                 None => open = false,
-                Some(InputLine::TooLong) => write(&protocol::too_long(LINE_CAP_BYTES)),
-                Some(InputLine::Whole(line)) => {
-                    for message in protocol::read(&line) {
+                Some(line) => {
+                    for message in received_batch(&line) {
                         server.take(message).iter().for_each(&mut write);
                     }
                 }
@@ -60,7 +58,7 @@ pub async fn serve(
 }
 
 struct ToolServer {
-    providers: Vec<Arc<dyn ToolProvider>>,
+    provider: Arc<dyn ToolProvider>,
     /// Whether the client has sent `initialize`.
     greeted: bool,
     calls: JoinSet<(Value, Value)>,
@@ -70,17 +68,16 @@ struct ToolServer {
 
 impl ToolServer {
     /// Takes a message, and returns the immediate response, if any.
-    fn take(&mut self, message: ClientMessage) -> Option<Value> {
+    fn take(&mut self, message: Result<JsonRpcMessage, Value>) -> Option<Value> {
         match message {
             Err(answer) => Some(answer),
             Ok(JsonRpcMessage::Request { id, method, params }) => self.handle_request(id, &method, params),
-            Ok(JsonRpcMessage::Notification { method, params }) => {
-                if method == "notifications/cancelled" {
-                    self.cancel(&params["requestId"]);
-                }
+            Ok(JsonRpcMessage::Notification { method, params }) if method == "notifications/cancelled" => {
+                let running = self.running.remove(&params["requestId"].to_string())?;
+                running.abort();
                 None
             }
-            Ok(JsonRpcMessage::Response { .. }) => None,
+            Ok(JsonRpcMessage::Notification { .. } | JsonRpcMessage::Response { .. }) => None,
         }
     }
 
@@ -90,8 +87,9 @@ impl ToolServer {
             "initialize" => {
                 self.greeted = true;
                 let server = json!({"name": "ralph", "title": "ralph", "version": env!("CARGO_PKG_VERSION")});
+                let known = VERSIONS.iter().find(|known| params["protocolVersion"] == **known);
                 let answer = json!({
-                    "protocolVersion": protocol::version(&params["protocolVersion"]),
+                    "protocolVersion": known.unwrap_or(&VERSIONS[0]),
                     "capabilities": {"tools": {}},
                     "serverInfo": server,
                     "instructions": INSTRUCTIONS,
@@ -103,8 +101,7 @@ impl ToolServer {
                 Some(refusal(&id, INVALID_REQUEST, &why))
             }
             "tools/list" => {
-                let offered = self.providers.iter().flat_map(|provider| provider.tools());
-                let tools: Vec<Value> = offered.map(|tool| described(&tool)).collect();
+                let tools: Vec<Value> = self.provider.tools().iter().map(described).collect();
                 Some(result(&id, &json!({"tools": tools})))
             }
             "tools/call" => self.call(id, params),
@@ -126,13 +123,9 @@ impl ToolServer {
             Some(Value::Object(arguments)) => arguments,
             Some(_) => return refused("`arguments` is an object"),
         };
-        let found = self.providers.iter().find_map(|provider| {
-            let tool = provider.tools().into_iter().find(|tool| tool.name == name)?;
-            Some((Arc::clone(provider), tool))
-        });
-        let Some((provider, tool)) = found else {
-            let known = self.providers.iter().flat_map(|provider| provider.tools());
-            let known: Vec<&str> = known.map(|tool| tool.name).collect();
+        let (provider, tools) = (Arc::clone(&self.provider), self.provider.tools());
+        let Some(tool) = tools.iter().copied().find(|tool| tool.name == name) else {
+            let known: Vec<&str> = tools.iter().map(|tool| tool.name).collect();
             return refused(&format!("there is no such tool; there are {}", known.join(", ")));
         };
         if self.running.contains_key(&id.to_string()) {
@@ -150,12 +143,11 @@ impl ToolServer {
         self.running.insert(key, running);
         None
     }
+}
 
-    fn cancel(&mut self, id: &Value) {
-        if let Some(running) = self.running.remove(&id.to_string()) {
-            running.abort();
-        }
-    }
+/// The result of a tool. Refusals are results as well, since models do not see JSON-RPC errors.
+fn tool_result(text: &str, refused: bool) -> Value {
+    json!({"content": [{"type": "text", "text": text}], "isError": refused})
 }
 
 /// A tool in the form of `tools/list`.
@@ -208,10 +200,7 @@ mod tests {
         }
         drop(send);
         let written = Mutex::new(Vec::new());
-        serve(read, vec![Arc::new(Two)], |value| {
-            written.lock().unwrap().push(value.clone())
-        })
-        .await;
+        serve(read, Arc::new(Two), |value| written.lock().unwrap().push(value.clone())).await;
         written.into_inner().unwrap()
     }
 
@@ -231,6 +220,17 @@ mod tests {
         let said = answers(&[r#"{"id":1,"method":"ping"}"#, r#"{"id":2,"method":"tools/list"}"#]).await;
         assert_eq!(said[0]["result"], json!({}));
         assert!(said[1]["error"]["message"].as_str().unwrap().contains("initialize"));
+    }
+
+    #[tokio::test]
+    async fn a_version_that_both_speak_is_the_clients_and_else_the_latest() {
+        let known = VERSIONS.map(|known| (json!(known), known));
+        let unknown = [json!("2031-01-01"), json!(3), Value::Null].map(|unknown| (unknown, VERSIONS[0]));
+        for (wanted, version) in known.into_iter().chain(unknown) {
+            let hello = json!({"id": 0, "method": "initialize", "params": {"protocolVersion": wanted}});
+            let said = answers(&[&hello.to_string()]).await;
+            assert_eq!(said[0]["result"]["protocolVersion"], version);
+        }
     }
 
     #[tokio::test]
