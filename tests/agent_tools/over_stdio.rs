@@ -20,6 +20,7 @@ fn whatever_a_client_sends_has_one_answer_and_the_end_of_its_input_ends_the_serv
     ];
     let before = [
         "rubbish",
+        r#"{"id":5,"method":"server/discover"}"#,
         r#"{"id":12345678901234567890123,"method":"ping"}"#,
     ];
     let lines = [&before[..], &[hello, &long], &calls].concat().join("\n");
@@ -49,7 +50,7 @@ fn whatever_a_client_sends_has_one_answer_and_the_end_of_its_input_ends_the_serv
         assert!(found.next().is_none(), "two answers to {id}");
         answer
     };
-    assert_eq!(answers.len(), 8, "{answers:?}");
+    assert_eq!(answers.len(), 9, "{answers:?}");
     assert_eq!(of(1)["result"]["protocolVersion"], "2025-06-18");
     for (id, why) in [(2, "is over"), (3, "expected a string")] {
         let result = &of(id)["result"];
@@ -70,6 +71,7 @@ fn whatever_a_client_sends_has_one_answer_and_the_end_of_its_input_ends_the_serv
         2,
         "rubbish and half a line"
     );
+    assert_eq!(of(5)["error"]["code"], -32601, "as of a method that no version has");
     assert_eq!(
         codes.iter().filter(|code| **code == -32600).count(),
         2,

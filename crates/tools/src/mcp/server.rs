@@ -96,7 +96,7 @@ impl ToolServer {
                 });
                 Some(result(&id, &answer))
             }
-            _ if !self.greeted => {
+            "tools/list" | "tools/call" if !self.greeted => {
                 let why = format!("`{method}` comes before `initialize`");
                 Some(refusal(&id, INVALID_REQUEST, &why))
             }
@@ -105,6 +105,8 @@ impl ToolServer {
                 Some(result(&id, &json!({"tools": tools})))
             }
             "tools/call" => self.call(id, params),
+            // Clients of later versions begin with `server/discover`, and some of them only take this code for an older
+            // server.
             _ => {
                 let why = format!("there is no method `{method}`: ralph has tools only");
                 Some(refusal(&id, METHOD_NOT_FOUND, &why))
@@ -217,9 +219,15 @@ mod tests {
 
     #[tokio::test]
     async fn before_it_is_greeted_a_client_gets_nothing_but_a_ping() {
-        let said = answers(&[r#"{"id":1,"method":"ping"}"#, r#"{"id":2,"method":"tools/list"}"#]).await;
+        let said = answers(&[
+            r#"{"id":1,"method":"ping"}"#,
+            r#"{"id":2,"method":"tools/list"}"#,
+            r#"{"id":3,"method":"server/discover"}"#,
+        ])
+        .await;
         assert_eq!(said[0]["result"], json!({}));
         assert!(said[1]["error"]["message"].as_str().unwrap().contains("initialize"));
+        assert_eq!(said[2]["error"]["code"], METHOD_NOT_FOUND);
     }
 
     #[tokio::test]
