@@ -5,6 +5,7 @@ mod long_task;
 
 use std::time::Duration;
 
+use ralph_core::testing::acp::{Side, flaw};
 use serde_json::{Value, json};
 
 use crate::{
@@ -20,6 +21,10 @@ struct Talk {
     session: String,
     /// Whether permission requests are allowed or denied.
     allows: bool,
+    /// The methods of the requests.
+    asked: Vec<String>,
+    /// How many lines of the agent were compared with the schema of the protocol.
+    compared: usize,
 }
 
 impl Talk {
@@ -37,6 +42,8 @@ impl Talk {
             permissions: 0,
             session: String::new(),
             allows: true,
+            asked: Vec::new(),
+            compared: 0,
         };
         let greeted = talk.request("initialize", json!({"protocolVersion": 1})).unwrap();
         assert_eq!(greeted["protocolVersion"], 1);
@@ -55,6 +62,7 @@ impl Talk {
 
     fn send(&mut self, method: &str, params: Value) -> u64 {
         self.requests += 1;
+        self.asked.push(method.to_owned());
         let message = json!({"jsonrpc": "2.0", "id": self.requests, "method": method, "params": params});
         self.agent.type_text(&format!("{message}\n"));
         self.requests
@@ -79,6 +87,7 @@ impl Talk {
             let line = self.agent.wait_for_line(SOON, wanted);
             let mut message: Value = serde_json::from_str(&line).unwrap();
             if message["method"].is_null() {
+                self.compare_lines();
                 return match message["error"].take() {
                     Value::Null => Ok(message["result"].take()),
                     error => Err(error),
@@ -89,6 +98,18 @@ impl Talk {
             let outcome = json!({"outcome": {"outcome": "selected", "optionId": option}});
             let answer = json!({"jsonrpc": "2.0", "id": self.permissions, "result": outcome});
             self.agent.type_text(&format!("{answer}\n"));
+        }
+    }
+
+    /// Compares what the agent has written since the last time with the schema of the protocol.
+    fn compare_lines(&mut self) {
+        let printed = self.agent.printed();
+        for line in self.agent.so_far().lines().take(printed).skip(self.compared) {
+            let message: Value = serde_json::from_str(line).unwrap();
+            let request = message["id"].as_u64().filter(|_| message["method"].is_null());
+            let asked = request.and_then(|id| self.asked.get(usize::try_from(id).ok()?.checked_sub(1)?));
+            assert_eq!(flaw(Side::Agent, &message, asked.map(String::as_str)), None, "{line}");
+            self.compared += 1;
         }
     }
 
@@ -150,7 +171,10 @@ fn every_tool_works_on_every_api() {
         let id = talk.prompt("Do it.");
         let result = talk.wait_for_result(id).unwrap();
         assert_eq!(result["stopReason"], "end_turn");
-        assert!(result["usage"]["outputTokens"].as_u64() >= Some(200), "{result}");
+        assert!(
+            result["_meta"]["usage"]["outputTokens"].as_u64() >= Some(200),
+            "{result}"
+        );
         assert_eq!(sandbox.read("new/a.txt").as_deref(), Some("delta\nbeta\n"));
 
         let requests = model.main_requests();
@@ -423,7 +447,10 @@ fn nothing_is_asked_once_the_budget_is_spent_and_the_last_answer_is_carried_out(
         let id = talk.prompt("Do it.");
         let result = talk.wait_for_result(id).unwrap();
         assert_eq!(result["stopReason"], "max_turn_requests");
-        assert!(result["usage"]["totalTokens"].as_u64() >= Some(3_150), "{result}");
+        assert!(
+            result["_meta"]["usage"]["totalTokens"].as_u64() >= Some(3_150),
+            "{result}"
+        );
         assert_eq!(sandbox.read("made").as_deref(), Some("0\n1\n2\n"));
         let requests = model.main_requests();
         assert_eq!(requests.len(), 3);
@@ -599,6 +626,21 @@ fn what_is_not_set_is_said_before_anything_is_asked() {
     assert_eq!(talk.turn("Do it."), Ok("end_turn".to_owned()));
     assert_eq!(model.main_requests()[0].body["model"], "stand-in");
     assert_eq!(model.main_requests()[0].header("authorization"), None);
+}
+
+#[test]
+fn the_model_of_a_session_is_an_option() {
+    let model = StandIn::start(say("Done."));
+    let sandbox = sandbox(Agent::Native, &model, 0);
+    let mut talk = Talk::opens(&sandbox, &[]);
+    let mut set = |option: &str| {
+        let params = json!({"sessionId": talk.session, "configId": option, "value": "another"});
+        talk.request("session/set_config_option", params)
+    };
+    assert_eq!(set("model").unwrap()["configOptions"][0]["currentValue"], "another");
+    assert_eq!(set("mode").unwrap_err()["code"], -32602);
+    assert_eq!(talk.turn("Do it."), Ok("end_turn".to_owned()));
+    assert_eq!(model.main_requests()[0].body["model"], "another");
 }
 
 #[test]

@@ -110,7 +110,7 @@ fn a_long_task_ends_with_the_request_that_reaches_its_budget_on_every_api() {
         let result = talk.wait_for_result(id).unwrap();
         assert_eq!(result["stopReason"], "max_turn_requests", "{wire}");
         let requests = model.exchanges().len() as u64;
-        let used = result["usage"]["totalTokens"].as_u64();
+        let used = result["_meta"]["usage"]["totalTokens"].as_u64();
         assert_eq!(used, Some(requests * tokens), "{wire}: summaries count as well");
         assert_eq!(requests, BUDGET.div_ceil(tokens), "{wire}");
         assert_eq!(model.flaws(), [] as [&str; 0], "{wire}");

@@ -634,7 +634,7 @@ fn what_an_update_says_of_the_turn_so_far_is_told_at_once_and_not_again_with_its
     session.update(update(100, 0.5));
     session.update(update(250, 0.75));
     session.reply(
-        json!({"stopReason": "end_turn", "usage": {"inputTokens": 250, "outputTokens": 15, "totalTokens": 265}}),
+        json!({"stopReason": "end_turn", "_meta": {"usage": {"inputTokens": 250, "outputTokens": 15, "totalTokens": 265}}}),
     );
     let told = session.signals.iter().filter_map(|signal| match signal {
         AgentSignal::Usage { usage } => Some((usage.tokens(), usage.cost_usd)),

@@ -123,24 +123,25 @@ impl NativeAgent {
             "initialize" => self.client.respond(id, &greeting()),
             "session/new" => {
                 let session = SessionFile::begin(session::directory().as_deref());
-                self.open(id, params, session, Vec::new()).await?;
+                self.open(id, params, session, None).await?;
             }
             "session/load" => {
                 let named = params["sessionId"].as_str().unwrap_or_default();
                 match SessionFile::load(session::directory().as_deref(), named) {
-                    Ok((session, stored)) => self.open(id, params, session, stored).await?,
+                    Ok((session, stored)) => self.open(id, params, session, Some(stored)).await?,
                     Err(why) => self.client.refuse(id, INVALID_PARAMS, &why, &Value::Null),
                 }
             }
-            "session/set_model" => match (&mut self.open, params["modelId"].as_str()) {
-                (Some(open), Some(model)) => {
+            "session/set_config_option" => match (&mut self.open, params["value"].as_str()) {
+                (Some(open), Some(model)) if params["configId"] == "model" => {
                     model.clone_into(&mut open.model);
                     open.facts = open.options.facts(model);
-                    self.client.respond(id, &json!({}));
+                    self.client.respond(id, &config_options(model));
                 }
-                (_, _) => self
-                    .client
-                    .refuse(id, INVALID_PARAMS, "there is no session, or no modelId", &Value::Null),
+                (_, _) => {
+                    let why = "there is no session, or no such option";
+                    self.client.refuse(id, INVALID_PARAMS, why, &Value::Null);
+                }
             },
             "session/prompt" => return self.converse(id, params, lines).await,
             "_session/steering" => self.client.leave(id),
@@ -159,7 +160,7 @@ impl NativeAgent {
         id: &Value,
         params: &Value,
         session: SessionFile,
-        stored: Vec<ChatMessage>,
+        stored: Option<Vec<ChatMessage>>,
     ) -> Result<(), AgentExit> {
         let project = params["cwd"].as_str().map_or_else(|| PathBuf::from("."), PathBuf::from);
         let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
@@ -191,12 +192,13 @@ impl NativeAgent {
         let (servers, troubles) = SessionServers::start(params, &project, &[OWN_KEY, key]).await;
         troubles.iter().for_each(|why| console::complain(why));
         self.client.set_session(&session.id);
+        let mut opened = config_options(&model);
+        if stored.is_none() {
+            opened["sessionId"] = session.id.as_str().into();
+        }
+        let stored = stored.unwrap_or_default();
         self.replay(&stored);
-        let models = json!({
-            "currentModelId": model, "availableModels": [{"modelId": model, "name": model}],
-        });
-        self.client
-            .respond(id, &json!({"sessionId": session.id, "models": models}));
+        self.client.respond(id, &opened);
         self.open = Some(OpenSession {
             history: ChatHistory::restored(stored),
             spent: SessionUsage::default(),
@@ -239,7 +241,10 @@ impl NativeAgent {
         }
         self.client.end_turn();
         let used = open.spent.usage();
-        let stop = |reason: &str| self.client.respond(id, &json!({"stopReason": reason, "usage": used}));
+        let stop = |reason: &str| {
+            self.client
+                .respond(id, &json!({"stopReason": reason, "_meta": {"usage": used}}))
+        };
         match ended {
             TurnEnd::Finished(Ok(TurnOutcome::Done)) => stop("end_turn"),
             TurnEnd::Finished(Ok(TurnOutcome::Requests)) => stop("max_turn_requests"),
@@ -296,13 +301,21 @@ impl NativeAgent {
     fn take_meanwhile(&self, id: Value, method: &str, params: &Value) {
         match method {
             "_session/steering" => self.client.steer(id, text_of(params)),
-            "session/prompt" | "session/new" | "session/load" | "session/set_model" => {
+            "session/prompt" | "session/new" | "session/load" | "session/set_config_option" => {
                 self.client
                     .refuse(&id, INVALID_REQUEST, "a turn is running", &Value::Null);
             }
             other => self.unknown(&id, other),
         }
     }
+}
+
+/// The options of a session, in the form of a result: its model.
+fn config_options(model: &str) -> Value {
+    json!({"configOptions": [{
+        "id": "model", "name": "Model", "category": "model", "type": "select", "currentValue": model,
+        "options": [{"value": model, "name": model}],
+    }]})
 }
 
 /// The agent's description and capabilities.

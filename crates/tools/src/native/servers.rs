@@ -195,8 +195,6 @@ fn tool_output(result: &Value) -> ToolOutcome {
     }
 }
 
-type McpResult = Result<Value, String>;
-
 /// A running server. Dropping it ends its process group.
 struct McpProcess {
     _group: OwnedProcessGroup,
@@ -293,7 +291,7 @@ impl McpProcess {
     }
 
     /// Sends a request and waits for its response.
-    async fn asks(&self, method: &str, params: &Value, patience: Duration) -> McpResult {
+    async fn asks(&self, method: &str, params: &Value, patience: Duration) -> Result<Value, String> {
         let answered = async {
             let (message, sent) = self.peer.request(method, params)?;
             self.write(&message).await?;

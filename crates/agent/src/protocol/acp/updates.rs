@@ -171,9 +171,10 @@ impl AcpUpdates {
     }
 }
 
-/// The tokens of a turn, from the result of its prompt or an equivalent `_meta`.
+/// The tokens of a turn, from the result of its prompt, the `_meta` of it or an equivalent `_meta`.
 fn tokens(result: &Value) -> Usage {
-    let usage = |name: &str| number(result, &format!("/usage/{name}"));
+    let counts = result.pointer("/_meta/usage").unwrap_or(&result["usage"]);
+    let usage = |name: &str| number(counts, &format!("/{name}"));
     let quota = |name: &str| number(result, &format!("/_meta/quota/token_count/{name}"));
     let Some((input, output)) = usage("inputTokens").zip(usage("outputTokens")) else {
         return Usage {
