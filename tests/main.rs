@@ -53,6 +53,7 @@ mod live_channel;
 mod loop_behaviour;
 #[cfg(feature = "batch")]
 mod many;
+mod mcp;
 #[cfg(feature = "native")]
 mod native;
 mod opencode_server;
