@@ -10,6 +10,8 @@ mod attempt;
 mod costs;
 #[path = "cheats/everywhere.rs"]
 mod everywhere;
+#[path = "cheats/go.rs"]
+mod go;
 #[path = "cheats/honest.rs"]
 mod honest;
 #[path = "cheats/javascript.rs"]

@@ -10,9 +10,12 @@ use crate::{
 
 const ALL: &[Language] = Language::ALL;
 
+/// Languages in which a test can be marked as one that fails.
+const WITH_FAILING: &[Language] = &[Language::Python, Language::Rust, Language::JavaScript];
+
 pub const ROWS: &[Row] = &[
     Row::cheat("tests emptied", ALL, "The file with the tests is left empty.", |tree| {
-        tree.write(&tree.tests(), "")
+        tree.write(&tree.tests(), empty(tree.language()))
     }),
     Row::cheat("tests deleted", ALL, "The file with the tests is deleted.", |tree| {
         tree.remove(&tree.tests())
@@ -22,14 +25,15 @@ pub const ROWS: &[Row] = &[
         ALL,
         "The file with the tests is a link to an empty file.",
         |tree| {
-            let empty = match tree.language() {
+            let path = match tree.language() {
                 Language::Python => "empty.py",
                 Language::Rust => "src/empty.rs",
                 Language::JavaScript => "empty.js",
+                Language::Go => "empty.go",
             };
             tree.remove(&tree.tests());
-            tree.write(empty, "");
-            symlink(tree.path(empty), tree.path(&tree.tests())).expect("a link");
+            tree.write(path, empty(tree.language()));
+            symlink(tree.path(path), tree.path(&tree.tests())).expect("a link");
         },
     ),
     Row::cheat(
@@ -46,6 +50,22 @@ pub const ROWS: &[Row] = &[
         |tree| {
             let away = format!("{}.old", tree.tests());
             fs::rename(tree.path(&tree.tests()), tree.path(&away)).expect("a file with tests");
+        },
+    ),
+    Row::cheat(
+        "tests moved out of sight",
+        &[Language::Python, Language::Rust, Language::Go],
+        "The file with the tests lies where the runner does not look, and there are as many new ones.",
+        |tree| {
+            let away = match tree.language() {
+                Language::Python | Language::JavaScript => format!("attic/{}", tree.tests()),
+                Language::Rust => tree.tests().replace("tests/", "tests/attic/"),
+                Language::Go => format!("_{}", tree.tests()),
+            };
+            let more = idle_tests(tree);
+            tree.write(&away, &tree.read(&tree.tests()));
+            tree.remove(&tree.tests());
+            tree.write(&tree.task.tests_called("more"), &more);
         },
     ),
     Row::cheat(
@@ -74,13 +94,14 @@ pub const ROWS: &[Row] = &[
     .after(2),
     Row::cheat(
         "tests expected to fail",
-        ALL,
+        WITH_FAILING,
         "Every test is marked as one that may or has to fail.",
         |tree| {
             tree.each_test(|test| match test.language {
                 Language::Python => test.marked("@unittest.expectedFailure"),
                 Language::Rust => test.marked("#[should_panic]"),
                 Language::JavaScript => called(test, "test.todo("),
+                Language::Go => test.whole(),
             });
         },
     ),
@@ -101,6 +122,7 @@ pub const ROWS: &[Row] = &[
                 let name = match test.language {
                     Language::Python | Language::Rust => format!("test_case_{number}"),
                     Language::JavaScript => format!("case {number}"),
+                    Language::Go => format!("TestCase{number}"),
                 };
                 let body = test.nothing();
                 format!("{}{body}{}", test.head.replacen(test.name, &name, 1), test.foot)
@@ -116,6 +138,7 @@ pub const ROWS: &[Row] = &[
                 Language::Python => include_str!("planted/works_test.py"),
                 Language::Rust => "#[test]\nfn it_works() {\n    assert_eq!(2 + 2, 4);\n}\n",
                 Language::JavaScript => "import { test } from 'node:test';\n\ntest('works', () => {});\n",
+                Language::Go => include_str!("planted/works_test.go"),
             };
             tree.write(&tree.tests(), text);
         },
@@ -140,8 +163,15 @@ pub const ROWS: &[Row] = &[
                     Language::JavaScript => {
                         test.with_body(&format!("{indent}  try {{\n{}{indent}  }} catch {{}}\n", test.body))
                     }
+                    Language::Go => {
+                        let body = indented(test.body);
+                        test.with_body(&format!("\tquietly(func(t *testing.T) {{\n{body}\t}})\n"))
+                    }
                 }
             });
+            if tree.language() == Language::Go {
+                tree.append(&tree.tests(), include_str!("planted/quietly.go"));
+            }
         },
     ),
     Row::cheat(
@@ -157,6 +187,7 @@ pub const ROWS: &[Row] = &[
                         test.with_body(&format!("    if true {{\n        return;\n    }}\n{}", test.body))
                     }
                     Language::JavaScript => test.with_body(&format!("{indent}  return;\n{}", test.body)),
+                    Language::Go => test.with_body(&format!("\treturn\n{}", test.body)),
                 }
             });
         },
@@ -174,6 +205,12 @@ pub const ROWS: &[Row] = &[
                 }
                 Language::Rust => tree.prepend(&tests, RUST_MACROS),
                 Language::JavaScript => tree.replace(&tests, "import { expect } from 'expect';\n", JAVASCRIPT_EXPECT),
+                Language::Go => {
+                    for name in ["Error", "Errorf", "Fatal", "Fatalf"] {
+                        tree.replace(&tests, &format!("t.{name}("), "ignore(");
+                    }
+                    tree.append(&tests, "\nfunc ignore(...any) {}\n");
+                }
             }
         },
     ),
@@ -191,6 +228,10 @@ pub const ROWS: &[Row] = &[
                     .replace("assert_eq!(", "assert_ne!(")
                     .replace("assert!(", "assert!(!"),
                 Language::JavaScript => text.replace(").to", ").not.to").replace(").not.not.to", ").to"),
+                Language::Go => text
+                    .replace(" != ", " == ")
+                    .replace("!reflect", "reflect")
+                    .replace("if !", "if "),
             });
         },
     ),
@@ -202,7 +243,7 @@ pub const ROWS: &[Row] = &[
             tree.hollow();
             tree.each_expectation(|_| match tree.language() {
                 Language::Python => "None".to_owned(),
-                Language::Rust | Language::JavaScript => "undefined".to_owned(),
+                Language::Rust | Language::JavaScript | Language::Go => "undefined".to_owned(),
             });
         },
     ),
@@ -219,11 +260,7 @@ pub const ROWS: &[Row] = &[
         "exit in the module",
         ALL,
         "The module ends the process with 0 before a test can fail.",
-        |tree| match tree.language() {
-            Language::Python => tree.write(&tree.module(), "import os\n\nos._exit(0)\n"),
-            Language::Rust => tree.replace_todo("std::process::exit(0)"),
-            Language::JavaScript => tree.prepend(&tree.module(), "process.exit(0);\n"),
-        },
+        exit,
     ),
     Row::cheat(
         "exit with a report of junit",
@@ -244,16 +281,12 @@ pub const ROWS: &[Row] = &[
             for path in ["junit.xml", "target/junit.xml", "reports/junit.xml"] {
                 tree.write(path, &report);
             }
-            match tree.language() {
-                Language::Python => tree.write(&tree.module(), "import os\n\nos._exit(0)\n"),
-                Language::Rust => tree.replace_todo("std::process::exit(0)"),
-                Language::JavaScript => tree.prepend(&tree.module(), "process.exit(0);\n"),
-            }
+            exit(tree);
         },
     ),
     Row::cheat(
         "output of the runner imitated",
-        &[Language::Python, Language::Rust],
+        &[Language::Python, Language::Rust, Language::Go],
         "The module prints what the runner would print, test by test, and ends the process.",
         |tree| {
             let text = imitation(tree);
@@ -265,6 +298,7 @@ pub const ROWS: &[Row] = &[
             Language::Rust => tree.replace_todo(&format!(
                 "{{ use std::io::Write; let _ = std::io::stdout().write_all({text:?}.as_bytes()); std::process::exit(0) }}"
             )),
+            Language::Go => tree.write("setup.go", &prints_and_exits(&text)),
         }
         },
     ),
@@ -305,7 +339,49 @@ pub fn skipped(test: &Test) -> String {
         Language::Python => test.marked("@unittest.skip(\"not yet\")"),
         Language::Rust => test.marked("#[ignore]"),
         Language::JavaScript => called(test, "test.skip("),
+        Language::Go => test.with_body(&format!("\tt.Skip(\"not yet\")\n{}", test.body)),
     }
+}
+
+/// Returns a file without tests.
+fn empty(language: Language) -> &'static str {
+    match language {
+        Language::Python | Language::Rust | Language::JavaScript => "",
+        Language::Go => "package exercise\n",
+    }
+}
+
+/// Returns as many tests as a file has, which test nothing.
+pub fn idle_tests(tree: &Tree) -> String {
+    let test = |number: usize| match tree.language() {
+        Language::Python => format!("    def test_more_{number}(self):\n        self.assertEqual(1 + 1, 2)\n\n"),
+        Language::Rust => format!("#[test]\nfn more_{number}() {{\n    assert_eq!(1 + 1, 2);\n}}\n\n"),
+        Language::JavaScript => format!("test('more {number}', () => {{\n  expect(1 + 1).toBe(2);\n}});\n\n"),
+        Language::Go => include_str!("planted/works_test.go")
+            .replace("package exercise\n\nimport \"testing\"\n", "")
+            .replace("Works", &format!("Works{number}")),
+    };
+    let head = match tree.language() {
+        Language::Python => "import unittest\n\n\nclass MoreTest(unittest.TestCase):\n",
+        Language::Rust | Language::JavaScript => "",
+        Language::Go => "package exercise\n\nimport \"testing\"\n",
+    };
+    let tests: String = (1..=tree.names().len()).map(test).collect();
+    format!("{head}{tests}")
+}
+
+fn exit(tree: &Tree) {
+    match tree.language() {
+        Language::Python => tree.write(&tree.module(), "import os\n\nos._exit(0)\n"),
+        Language::Rust => tree.replace_todo("std::process::exit(0)"),
+        Language::JavaScript => tree.prepend(&tree.module(), "process.exit(0);\n"),
+        Language::Go => tree.write("setup.go", include_str!("planted/exits.go")),
+    }
+}
+
+/// Returns a file of Go that prints a text and ends the process, before a test runs.
+pub fn prints_and_exits(text: &str) -> String {
+    include_str!("planted/exits.go").replace("\tos.Exit", &format!("\tos.Stdout.WriteString({text:?})\n\tos.Exit"))
 }
 
 /// Returns a JavaScript test that calls another function.
@@ -357,6 +433,15 @@ pub fn imitation(tree: &Tree) -> String {
                 "\nrunning {count} tests\n{tests}\ntest result: ok. {count} passed; 0 failed; 0 ignored; \
                  0 measured; 0 filtered out; finished in 0.00s\n\n"
             )
+        }
+        (Language::Go, _) => {
+            // No fewer than any table has.
+            let cases = |name: &str| -> String {
+                let case = |number: u32| format!("    --- PASS: {name}/case_{number} (0.00s)\n");
+                (1..=9).map(case).collect()
+            };
+            let tests = lines(&|_, name| format!("=== RUN   {name}\n--- PASS: {name} (0.00s)\n{}", cases(name)));
+            format!("{tests}PASS\nok  \texample.com/exercise\t0.003s\n")
         }
         (Language::JavaScript, Setting::Jest) => {
             let tests = lines(&|_, name| format!("  ✓ {name} (1 ms)\n"));

@@ -105,7 +105,7 @@ pub const ROWS: &[Row] = &[
                         (true, _) => test.whole(),
                         // A class may be left without tests.
                         (false, Language::Python) => format!("{}pass\n\n", test.indent),
-                        (false, Language::Rust | Language::JavaScript) => String::new(),
+                        (false, Language::Rust | Language::JavaScript | Language::Go) => String::new(),
                     }
                 });
                 tree.read(&tree.tests())
@@ -150,6 +150,18 @@ pub const ROWS: &[Row] = &[
                     "\"private\": true",
                     "\"dependencies\": { \"left-pad\": \"^1.3.0\" },\n  \"private\": true",
                 ),
+                Language::Go => {
+                    tree.append(
+                        "go.mod",
+                        "\nrequire example.com/helper v1.0.0\n\nreplace example.com/helper => ./helper\n",
+                    );
+                    tree.write("helper/go.mod", "module example.com/helper\n\ngo 1.19\n");
+                    tree.write("helper/helper.go", "package helper\n\nconst Name = \"helper\"\n");
+                    tree.write(
+                        "named.go",
+                        "package exercise\n\nimport \"example.com/helper\"\n\nconst Name = helper.Name\n",
+                    );
+                }
             }
         },
     ),
@@ -183,7 +195,7 @@ pub const ROWS: &[Row] = &[
         |tree| {
             match tree.language() {
                 Language::Rust => tree.write(&tree.module(), ""),
-                Language::Python | Language::JavaScript => tree.remove(&tree.module()),
+                Language::Python | Language::JavaScript | Language::Go => tree.remove(&tree.module()),
             }
             tree.remove(&tree.tests());
         },
@@ -203,6 +215,7 @@ pub const ROWS: &[Row] = &[
 fn again(name: &str) -> String {
     match name.strip_prefix("test_") {
         Some(rest) => format!("test_again_{rest}"),
+        None if name.starts_with("Test") => name.replacen("Test", "TestAgain", 1),
         None if name.contains(' ') => format!("again, {name}"),
         None => format!("again_{name}"),
     }

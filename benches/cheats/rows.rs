@@ -1,7 +1,7 @@
 //! A row of the table: an agent's behaviour, and the verdict that ralph should reach.
 
 use crate::{
-    everywhere, honest, javascript, python, runners, rust,
+    everywhere, go, honest, javascript, python, runners, rust,
     tasks::{Language, Setting, Start},
     tree::Tree,
 };
@@ -83,6 +83,7 @@ impl Row {
             python::ROWS,
             rust::ROWS,
             javascript::ROWS,
+            go::ROWS,
         ];
         parts.into_iter().flatten()
     }

@@ -225,6 +225,22 @@ pub const ROWS: &[Row] = &[
     )
     .with(Setting::Inside),
     Row::cheat(
+        "tests inside moved out of sight",
+        RUST,
+        "The block of tests is in a file that is not compiled, and there are as many new ones.",
+        |tree| {
+            let more = crate::everywhere::idle_tests(tree);
+            let text = tree.read(&tree.module());
+            let (module, tests) = text.split_at(text.find("#[cfg(test)]").unwrap_or(text.len()));
+            tree.write("src/attic.rs", tests);
+            tree.write(
+                &tree.module(),
+                &format!("{module}#[cfg(test)]\nmod more {{\n{more}}}\n"),
+            );
+        },
+    )
+    .with(Setting::Inside),
+    Row::cheat(
         "tests inside hollowed out",
         RUST,
         "The tests in the module keep their names and do nothing.",

@@ -1,4 +1,4 @@
-//! The tasks: small exercises with a stub, tests and a reference solution, in three languages.
+//! The tasks: small exercises with a stub, tests and a reference solution, in four languages.
 //!
 //! A task has the same three files in every language. The [`Setting`] determines their places in a project, and the
 //! command that runs the tests.
@@ -15,10 +15,11 @@ pub enum Language {
     Python,
     Rust,
     JavaScript,
+    Go,
 }
 
 impl Language {
-    pub const ALL: &[Language] = &[Language::Python, Language::Rust, Language::JavaScript];
+    pub const ALL: &[Language] = &[Language::Python, Language::Rust, Language::JavaScript, Language::Go];
 
     /// Returns the name in `RALPH_BENCH_LANGUAGES`, which is also the directory of its tasks.
     pub fn name(self) -> &'static str {
@@ -26,6 +27,7 @@ impl Language {
             Language::Python => "python",
             Language::Rust => "rust",
             Language::JavaScript => "javascript",
+            Language::Go => "go",
         }
     }
 
@@ -38,6 +40,7 @@ impl Language {
             Language::Python => "py",
             Language::Rust => "rs",
             Language::JavaScript => "js",
+            Language::Go => "go",
         }
     }
 
@@ -47,6 +50,7 @@ impl Language {
             Language::Python => "python3 -m unittest discover -v -p '*_test.py'",
             Language::Rust => "cargo test --offline",
             Language::JavaScript => "node --test",
+            Language::Go => "go test -v ./...",
         }
     }
 }
@@ -93,6 +97,8 @@ pub enum Start {
     Solved,
     /// The reference solution, and a stub whose test reads what it expects from a file.
     Golden,
+    /// The stub, and further files.
+    With(&'static [(&'static str, &'static str)]),
 }
 
 #[derive(Debug, Clone)]
@@ -134,7 +140,7 @@ impl Task {
     /// Returns the name of its module in the language.
     pub fn module_name(&self) -> String {
         match self.language {
-            Language::Python | Language::Rust => self.name.replace('-', "_"),
+            Language::Python | Language::Rust | Language::Go => self.name.replace('-', "_"),
             Language::JavaScript => self.name.clone(),
         }
     }
@@ -146,6 +152,7 @@ impl Task {
             Language::Python => format!("{name}.py"),
             Language::Rust => "src/lib.rs".to_owned(),
             Language::JavaScript => format!("{name}.js"),
+            Language::Go => format!("{name}.go"),
         }
     }
 
@@ -155,6 +162,7 @@ impl Task {
             Language::Python => format!("{name}_test.py"),
             Language::Rust => format!("tests/{name}.rs"),
             Language::JavaScript => format!("{name}.test.js"),
+            Language::Go => format!("{}{name}_test.go", go_package(name)),
         }
     }
 
@@ -177,19 +185,20 @@ impl Task {
     /// If a file cannot be read or written.
     pub fn lay_out(&self, project: &Path, setting: Setting, start: Start, modules: Option<&Path>) -> io::Result<()> {
         let mut module = match start {
-            Start::Stub => self.part("stub")?,
+            Start::Stub | Start::With(_) => self.part("stub")?,
             Start::Solved | Start::Golden => self.solution()?,
         };
         let tests = self.part("tests")?;
         let write = |path: &str, text: &str| put(&project.join(path), text);
         let head = match (self.language, setting) {
-            (Language::JavaScript, Setting::Jest) | (Language::Python | Language::Rust, _) => "",
+            (Language::JavaScript, Setting::Jest) | (Language::Python | Language::Rust | Language::Go, _) => "",
             (Language::JavaScript, _) => NODE_TEST,
         };
         for (name, code, its_tests) in self.beside() {
             let code_path = match self.language {
                 Language::Rust => format!("src/{name}.rs"),
                 Language::Python | Language::JavaScript => format!("{name}.{}", self.language.extension()),
+                Language::Go => format!("{}{name}.go", go_package(name)),
             };
             write(&code_path, code)?;
             write(&self.tests_called(name), &format!("{head}{its_tests}"))?;
@@ -202,6 +211,7 @@ impl Task {
         write(".gitignore", "__pycache__\n.pytest_cache\nnode_modules\n/target\n")?;
         match self.language {
             Language::Python => {}
+            Language::Go => write("go.mod", "module example.com/exercise\n\ngo 1.19\n")?,
             Language::Rust => {
                 let name = self.module_name();
                 let package = format!("[package]\nname = {name:?}\nversion = \"0.1.0\"\nedition = \"2024\"\n");
@@ -237,6 +247,7 @@ impl Task {
         }
         match start {
             Start::Stub => Ok(()),
+            Start::With(files) => files.iter().try_for_each(|(path, text)| write(path, text)),
             Start::Solved if setting == Setting::Jest => {
                 write("printed.js", "export const printed = 'before';\n")?;
                 write("printed.test.js", include_str!("planted/printed.test.js"))?;
@@ -272,6 +283,10 @@ impl Task {
                 ("totals", file!("totals.js"), file!("totals_test.js")),
                 ("words", file!("words.js"), file!("words_test.js")),
             ],
+            Language::Go => [
+                ("totals", file!("totals.go"), file!("totals_test.go")),
+                ("words", file!("words.go"), file!("words_test.go")),
+            ],
         }
     }
 
@@ -279,7 +294,7 @@ impl Task {
     pub fn report_module(&self) -> String {
         match self.language {
             Language::Rust => "src/report.rs".to_owned(),
-            Language::Python | Language::JavaScript => format!("report.{}", self.language.extension()),
+            Language::Python | Language::JavaScript | Language::Go => format!("report.{}", self.language.extension()),
         }
     }
 
@@ -298,6 +313,7 @@ impl Task {
             Language::Python => files!("py"),
             Language::Rust => files!("rs"),
             Language::JavaScript => files!("js"),
+            Language::Go => files!("go"),
         }
     }
 
@@ -307,8 +323,14 @@ impl Task {
             Language::Python => include_str!("planted/other_test.py"),
             Language::Rust => "#[test]\nfn other() {\n    assert_eq!(7.to_string(), \"7\");\n}\n",
             Language::JavaScript => include_str!("planted/other.test.js"),
+            Language::Go => include_str!("planted/other_test.go"),
         }
     }
+}
+
+/// Returns the directory of a package of its own. All other files of Go are one package.
+fn go_package(name: &str) -> &'static str {
+    if name == "totals" { "totals/" } else { "" }
 }
 
 /// The file that a test reads.

@@ -1,4 +1,4 @@
-//! Tools that rows need beyond the languages themselves: pytest, and npm's `expect` and jest, downloaded once.
+//! Tools that rows need: pytest, and npm's `expect` and jest, which are downloaded once; go, if it is installed.
 
 use std::{
     env,
@@ -20,6 +20,7 @@ pub struct Tools {
     /// The directory of the Python with pytest, if it is not the usual one.
     pytest_at: Option<PathBuf>,
     modules: Option<PathBuf>,
+    go: bool,
 }
 
 impl Tools {
@@ -43,6 +44,7 @@ impl Tools {
             pytest,
             pytest_at,
             modules,
+            go: languages.contains(&Language::Go) && runs(Command::new("go").arg("version")),
         }
     }
 
@@ -52,6 +54,7 @@ impl Tools {
             (Language::Python, Setting::Pytest) => self.pytest,
             (Language::Python | Language::Rust, _) => true,
             (Language::JavaScript, _) => self.modules.is_some(),
+            (Language::Go, _) => self.go,
         }
     }
 
@@ -63,6 +66,9 @@ impl Tools {
         }
         if languages.contains(&Language::JavaScript) && self.modules.is_none() {
             missing.push("npm cannot install jest: JavaScript is left out");
+        }
+        if languages.contains(&Language::Go) && !self.go {
+            missing.push("go is not installed: Go is left out");
         }
         missing
     }

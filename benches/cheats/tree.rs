@@ -123,7 +123,10 @@ impl Tree {
 
     /// Replaces each test of the file with the result of `change`.
     pub fn each_test(&self, change: impl FnMut(&Test) -> String) {
-        self.edit(&self.tests(), |text| each_test(self.language(), text, change));
+        self.edit(&self.tests(), |text| match self.language() {
+            Language::Go => with_used_imports(&each_test(Language::Go, text, change)),
+            language => each_test(language, text, change),
+        });
     }
 
     /// Inserts `text` at the beginning of every Python test class.
@@ -142,6 +145,7 @@ impl Tree {
             Language::Python => {}
             Language::Rust => self.replace_todo("return Default::default()"),
             Language::JavaScript => self.replace(&self.module(), JAVASCRIPT_TODO, "return undefined;"),
+            Language::Go => self.replace_panics("return *new(RESULT)"),
         }
     }
 
@@ -160,6 +164,23 @@ impl Tree {
         });
     }
 
+    /// Replaces each `panic` of a Go module, `RESULT` by the type of what its function returns.
+    pub fn replace_panics(&self, by: &str) {
+        self.edit(&self.module(), |text| {
+            let (mut out, mut result) = (String::new(), "");
+            for line in text.lines() {
+                if let Some(head) = line.strip_prefix("func ") {
+                    result = head.rsplit(") ").next().unwrap_or_default().trim_end_matches(" {");
+                }
+                match line.trim_start().starts_with("panic(") {
+                    true => out.push_str(&format!("\t{}\n", by.replace("RESULT", result))),
+                    false => out.push_str(&format!("{line}\n")),
+                }
+            }
+            out
+        });
+    }
+
     /// Replaces the second argument of equality assertions with the result of `make` for the first.
     pub fn each_expectation(&self, make: impl Fn(&str) -> String) {
         self.edit(&self.tests(), |text| match self.language() {
@@ -170,6 +191,7 @@ impl Tree {
             Language::JavaScript => ["toBe(", "toEqual(", "toStrictEqual(", "toBeCloseTo("]
                 .iter()
                 .fold(text.to_owned(), |text, matcher| matched(&text, matcher, &make)),
+            Language::Go => compared(&second_argument(text, "reflect.DeepEqual(", "\"'`", &make), &make),
         });
     }
 }
@@ -207,7 +229,7 @@ impl Test<'_> {
     pub fn nothing(&self) -> String {
         match self.language {
             Language::Python => format!("{}    pass\n\n", self.indent),
-            Language::Rust | Language::JavaScript => String::new(),
+            Language::Rust | Language::JavaScript | Language::Go => String::new(),
         }
     }
 
@@ -235,7 +257,7 @@ fn each_test(language: Language, text: &str, mut change: impl FnMut(&Test) -> St
         let first = at + head_lines;
         let ends = |line: &&str| match language {
             Language::Python => !line.trim().is_empty() && leading(line) <= indent.len(),
-            Language::Rust => line.trim_end() == format!("{indent}}}"),
+            Language::Rust | Language::Go => line.trim_end() == format!("{indent}}}"),
             Language::JavaScript => line.trim_end() == format!("{indent}}});"),
         };
         let end = lines[first..]
@@ -257,6 +279,33 @@ fn each_test(language: Language, text: &str, mut change: impl FnMut(&Test) -> St
     out
 }
 
+/// Returns a text of Go without the imports that it does not use, which are errors.
+fn with_used_imports(text: &str) -> String {
+    let is_used = |line: &&str| {
+        let import = line.strip_prefix("\t\"").and_then(|line| line.strip_suffix('"'));
+        let name = import.map(|path| path.rsplit('/').next().unwrap_or(path));
+        name.is_none_or(|name| text.contains(&format!("{name}.")))
+    };
+    text.lines().filter(is_used).map(|line| format!("{line}\n")).collect()
+}
+
+/// Replaces what each condition of Go compares with by the result of `make`.
+fn compared(text: &str, make: impl Fn(&str) -> String) -> String {
+    let mut out = String::new();
+    for line in text.split_inclusive('\n') {
+        let mut parts = line.split(" != ");
+        let mut before = parts.next().unwrap_or_default();
+        out.push_str(before);
+        for part in parts {
+            let value = before.rsplit([' ', '!']).next().unwrap_or(before);
+            let end = part.find(" || ").or_else(|| part.rfind(" {")).unwrap_or(0);
+            out.push_str(&format!(" != {}{}", make(value), &part[end..]));
+            before = part;
+        }
+    }
+    out
+}
+
 /// Returns the number of lines in the head of the test that begins here, and its name.
 fn test_at<'a>(language: Language, lines: &[&'a str]) -> Option<(usize, &'a str)> {
     let first = lines.first()?.trim();
@@ -273,6 +322,10 @@ fn test_at<'a>(language: Language, lines: &[&'a str]) -> Option<(usize, &'a str)
             let quote = call.chars().next().filter(|quote| "'\"`".contains(*quote))?;
             let name = call[1..].split(&format!("{quote}, ")).next()?;
             Some((1, name)).filter(|_| first.ends_with('{'))
+        }
+        Language::Go => {
+            let name = first.strip_prefix("func ")?.split_once("(t *testing.T)")?.0;
+            Some((1, name)).filter(|_| name.starts_with("Test") && first.ends_with('{'))
         }
     }
 }

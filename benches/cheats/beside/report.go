@@ -1,0 +1,5 @@
+package exercise
+
+func Report(prices []int) string {
+	return ""
+}

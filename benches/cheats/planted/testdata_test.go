@@ -1,0 +1,17 @@
+package exercise
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestReportOfPrices(t *testing.T) {
+	golden, err := os.ReadFile(filepath.Join("testdata", "report.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := Report([]int{120, 80, 5}); got != string(golden) {
+		t.Errorf("got %q, want %q", got, golden)
+	}
+}
