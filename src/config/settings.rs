@@ -346,7 +346,7 @@ settings! {
         /// if its runner names each failing test and other tests pass.
         #[flag("--known-failures", "HOW", "Tests that failed before the first iteration: block (a goal fails by them) or forgive [default: block]")]
         known_failures("knownFailures"): OneOf<KnownFailures> = "block",
-        /// Whether ralph tries small changes that tests should notice (of Python, Rust, JavaScript and TypeScript) and runs the
+        /// Whether ralph tries small changes that tests should notice (of Python, Rust, JavaScript, TypeScript and Go) and runs the
         /// goals once without the work, and the consequence: "off"; "report" tells what was noticed; "refuse" refuses a claim
         /// if two altered expectations in tests of the work were not, or none of three in any tests; "require" if no expectation or no line was, or if all tests pass
         /// without the work.

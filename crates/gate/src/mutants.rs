@@ -61,8 +61,8 @@ pub enum MutationKind {
     Work,
 }
 
-/// Whether there are mutants of a file at `path`: of Python, Rust, JavaScript and TypeScript, in which a bench measures what
-/// they find.
+/// Whether there are mutants of a file at `path`: of Python, Rust, JavaScript, TypeScript and Go, in which a bench
+/// measures what they find.
 pub fn has_mutants(path: &str) -> bool {
     Language::of_path(path).is_some()
 }

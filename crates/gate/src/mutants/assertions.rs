@@ -8,26 +8,17 @@ use super::language::Language;
 use super::literal::{Value, altered, altered_again, value};
 use super::negation::{Meaning, meaning};
 use super::scope::{FileScope, Scope, scope};
-use super::source::{LONGEST_LINE, Source};
+use super::source::{LONGEST_LINE, Source, has_word};
 
 /// Matchers of jest, vitest and chai whose argument is the expected value.
-const MATCHERS: [&str; 8] = [
-    "toBe",
-    "toEqual",
-    "toStrictEqual",
-    "toHaveLength",
-    "equal",
-    "equals",
-    "eql",
-    "lengthOf",
-];
+const MATCHERS: &str = "toBe toEqual toStrictEqual toHaveLength equal equals eql lengthOf";
 /// Words in the names that functions of a project have which assert something.
-const ASSERTING: [&str; 13] = [
-    "assert", "check", "ensure", "eq", "equal", "equals", "expect", "match", "matches", "must", "same", "should",
-    "verify",
-];
+const ASSERTING: &str = "assert check ensure eq equal equals expect match matches must same should verify";
 /// Replaces an expected value that is computed.
 const OTHER: &str = "\"another value\"";
+/// Methods by which Go's tests fail.
+const FAILING: &str = "Error Errorf Fatal Fatalf Fail FailNow";
+const EQUAL: &str = "DeepEqual Equal";
 /// Most assertions of a file that are looked at.
 const MOST_ASSERTIONS: usize = 2000;
 
@@ -44,7 +35,12 @@ pub(super) fn candidates(source: &Source<'_>, random: &mut Random) -> Vec<Candid
         let line = source.tokens_of_line(source.line_of(token));
         if source.is_word(token) && line.len() <= LONGEST_LINE {
             // Each yields at once where it is not what the token begins.
-            _ = finder.named(token).or_else(|| finder.other(token));
+            _ = match source.language {
+                Language::Go => finder.failing_if(token).or_else(|| finder.own_assertion(token)),
+                Language::Python | Language::Rust | Language::JavaScript => {
+                    finder.named(token).or_else(|| finder.other(token))
+                }
+            };
         }
     }
     finder.found
@@ -201,7 +197,7 @@ impl Finder<'_> {
     ///
     /// A unique object would not do: work that reads what its tests expect returns an equal text, but another object.
     fn replace(&mut self, scope: Scope, part: usize, expected: &Range<usize>) {
-        if self.source.language == Language::Rust {
+        if matches!(self.source.language, Language::Rust | Language::Go) {
             return;
         }
         if let Some((start, end)) = self.source.span(expected) {
@@ -313,6 +309,46 @@ impl Finder<'_> {
         }
     }
 
+    /// An `if` of Go whose block does no more than fail the test.
+    fn failing_if(&mut self, token: usize) -> Option<()> {
+        let source = self.source;
+        let line = source.tokens_of_line(source.line_of(token));
+        (source.at(token) == "if" && line.start == token).then_some(())?;
+        let block = source.outer(token + 1..line.end).find(|at| source.is_punct(*at, "{"))?;
+        let close = source.partner(block).filter(|_| block + 1 == line.end)?;
+        let fails = source.outer(block + 1..close).any(|at| {
+            let is_call = source.is_punct(at - 1, ".") && source.at(at - 2) != "log";
+            is_call && has_word(FAILING, source.at(at))
+        });
+        // Who calls other functions, and whether, is not known.
+        let is_callback = |header: usize| {
+            let header = source.tokens_of_line(header);
+            let has = |word: &str| header.clone().any(|at| source.at(at) == word);
+            has("func") && !has("testing") && !matches!(source.at(header.start), "go" | "defer")
+        };
+        let is_reached = !source.headers(source.line_of(token)).into_iter().any(is_callback);
+        let scope = self.scope(token).filter(|scope| fails && is_reached && scope.is_test)?;
+        let semicolon = source.outer(token..block).filter(|at| source.is_punct(*at, ";")).last();
+        let condition = semicolon.unwrap_or(token) + 1..block;
+        let is_operator = |at: &usize| has_word("!= == && || < > <= >=", source.at(*at));
+        let operators: Vec<usize> = source.outer(condition.clone()).filter(is_operator).collect();
+        match (&operators[..], source.partner(block - 1)) {
+            ([only], _) if source.is_punct(*only, "!=") => {
+                self.equality(scope, token, &(condition.start..*only), &(only + 1..condition.end), 0);
+            }
+            // `!reflect.DeepEqual(f(x), 5)`, `!f(x).Equal(5)`.
+            ([], Some(open)) if source.at(condition.start) == "!" && has_word(EQUAL, source.at(open - 1)) => {
+                let expected = source.split(open + 1..block - 1).pop()?;
+                if let Value::Literal(tokens) | Value::Constructed(tokens) = value(source, &expected) {
+                    self.alter(scope, token, tokens.first().copied(), 2);
+                }
+            }
+            _ => {}
+        }
+        self.negate(scope, token, Edit::around(source, &condition, "!(", ")")?);
+        Some(())
+    }
+
     fn python_assert(&mut self, token: usize) -> Option<()> {
         let source = self.source;
         if source.tokens_of_line(source.line_of(token)).start != token {
@@ -406,7 +442,7 @@ impl Finder<'_> {
         let end = source.partner(at + 2)?;
         let expected = source.split(at + 3..end).into_iter().next()?;
         let compared = source.split(open + 1..close).into_iter().next()?;
-        if MATCHERS.contains(&matcher) {
+        if has_word(MATCHERS, matcher) {
             self.equality(scope, token, &compared, &expected, 0);
         } else if matches!(matcher, "toThrow" | "toThrowError") {
             match value(source, &expected) {
@@ -513,6 +549,7 @@ impl Finder<'_> {
             let goes_on = match source.language {
                 Language::Python => source.is_punct(last, "\\"),
                 Language::Rust => true,
+                Language::Go => source.is_punct(last, ","),
                 Language::JavaScript => {
                     matches!(text, "." | "?." | "+" | "&&" | "||" | "==" | "===")
                         || matches!(source.at(last), "," | "+" | "=" | "&&" | "||" | "==" | "===")
@@ -538,7 +575,7 @@ fn is_called_like_an_assertion(name: &str) -> bool {
             word.push(c.to_ascii_lowercase());
         }
     }
-    words.iter().any(|word| ASSERTING.contains(&word.as_str()))
+    words.iter().any(|word| has_word(ASSERTING, word))
 }
 
 /// The meaning of a name that is in no table, such as `assertTreeEquals`.

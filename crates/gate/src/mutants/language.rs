@@ -7,6 +7,7 @@ pub(crate) enum Language {
     Rust,
     /// TypeScript as well.
     JavaScript,
+    Go,
 }
 
 /// The kind of literal that a single quote opens.
@@ -26,6 +27,7 @@ impl Language {
             "py" | "pyi" => Some(Self::Python),
             "rs" => Some(Self::Rust),
             "js" | "jsx" | "mjs" | "cjs" | "ts" | "tsx" | "mts" | "cts" => Some(Self::JavaScript),
+            "go" => Some(Self::Go),
             _ => None,
         }
     }
@@ -33,7 +35,7 @@ impl Language {
     pub(super) fn line_comment(self) -> &'static str {
         match self {
             Self::Python => "#",
-            Self::Rust | Self::JavaScript => "//",
+            Self::Rust | Self::JavaScript | Self::Go => "//",
         }
     }
 
@@ -41,7 +43,7 @@ impl Language {
     pub(super) fn has_block_comments(self) -> bool {
         match self {
             Self::Python => false,
-            Self::Rust | Self::JavaScript => true,
+            Self::Rust | Self::JavaScript | Self::Go => true,
         }
     }
 
@@ -52,7 +54,7 @@ impl Language {
     pub(super) fn single_quote(self) -> SingleQuote {
         match self {
             Self::Python | Self::JavaScript => SingleQuote::Text,
-            Self::Rust => SingleQuote::Character,
+            Self::Rust | Self::Go => SingleQuote::Character,
         }
     }
 
@@ -77,14 +79,14 @@ impl Language {
                 prefix.contains(['f', 'F', 't', 'T']) && text.contains('{')
             }
             Self::JavaScript => text.starts_with('`') && text.contains("${"),
-            Self::Rust => false,
+            Self::Rust | Self::Go => false,
         }
     }
 
     /// Whether a statement ends with `;`.
     pub(super) fn has_semicolons(self) -> bool {
         match self {
-            Self::Python => false,
+            Self::Python | Self::Go => false,
             Self::Rust | Self::JavaScript => true,
         }
     }
@@ -97,7 +99,7 @@ impl Language {
     /// Whether `<` and `>` also stand around types.
     pub(super) fn has_angle_brackets(self) -> bool {
         match self {
-            Self::Python => false,
+            Self::Python | Self::Go => false,
             Self::Rust | Self::JavaScript => true,
         }
     }

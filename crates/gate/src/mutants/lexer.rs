@@ -113,6 +113,7 @@ impl Lexer<'_> {
             },
             '`' => match self.language {
                 Language::JavaScript => Some((Kind::Text, template(rest))),
+                Language::Go => Some((Kind::Text, until(rest, 1, "`"))),
                 Language::Python | Language::Rust => Some((Kind::Opaque, until(rest, 1, "`"))),
             },
             '/' if self.language.has_regex_literals() && self.regex_may_stand_here() => {

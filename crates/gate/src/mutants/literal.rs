@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::lexer::Kind;
-use super::source::Source;
+use super::source::{Source, has_word};
 
 /// The kind of an expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,53 +19,9 @@ pub(super) enum Value {
 }
 
 /// Words in an expression that is a literal all the same: types, collections and conversions.
-const PLAIN: [&str; 45] = [
-    "Some",
-    "Ok",
-    "Err",
-    "Box",
-    "Rc",
-    "Arc",
-    "vec",
-    "String",
-    "str",
-    "from",
-    "to_string",
-    "to_owned",
-    "into",
-    "to_vec",
-    "as_slice",
-    "as_str",
-    "iter",
-    "into_iter",
-    "collect",
-    "cloned",
-    "join",
-    "new",
-    "int",
-    "char",
-    "float",
-    "i8",
-    "i16",
-    "i32",
-    "i64",
-    "u8",
-    "u16",
-    "u32",
-    "u64",
-    "usize",
-    "isize",
-    "f64",
-    "f32",
-    "bool",
-    "of",
-    "tuple",
-    "set",
-    "frozenset",
-    "list",
-    "map",
-    "array",
-];
+const PLAIN: &str = "Some Ok Err Box Rc Arc vec String str string from to_string to_owned into to_vec as_slice as_str \
+    iter into_iter collect cloned join new int char float i8 i16 i32 i64 u8 u16 u32 u64 usize isize f64 f32 bool of tuple \
+    set frozenset list map array";
 /// Methods whose arguments are the value, unlike those of `.join(", ")`.
 const PLAIN_CALLS: [&str; 3] = ["from", "of", "new"];
 const CONSTANTS: [&str; 7] = ["true", "false", "True", "False", "None", "null", "undefined"];
@@ -141,7 +97,7 @@ fn is_key(source: &Source<'_>, token: usize) -> bool {
 
 fn is_plain(source: &Source<'_>, range: &Range<usize>, token: usize) -> bool {
     // A variable may have one of these names: something has to follow a conversion.
-    PLAIN.contains(&source.at(token)) && (range.len() > 1) && {
+    has_word(PLAIN, source.at(token)) && (range.len() > 1) && {
         let before = token > range.start && matches!(source.at(token - 1), "." | "]" | "new" | "::" | "<");
         let after = token + 1 < range.end && matches!(source.at(token + 1), "(" | "!" | "{" | "::" | "." | "[");
         before || after

@@ -1,5 +1,7 @@
 //! The opposites of assertions, by their names.
 
+use super::source::has_word;
+
 /// An assertion's name, and what says the opposite of the same arguments.
 ///
 /// Each pair is read in both directions.
@@ -51,16 +53,7 @@ const SPECIAL_EQUALITY: &[(&str, Option<&str>)] = &[
 ];
 
 /// Names that say that the first two arguments are equal.
-const EQUALITY: &[&str] = &[
-    "assertEqual",
-    "assertEquals",
-    "assertIs",
-    "assertSame",
-    "assert_eq",
-    "strictEqual",
-    "deepEqual",
-    "deepStrictEqual",
-];
+const EQUALITY: &str = "assertEqual assertEquals assertIs assertSame assert_eq strictEqual deepEqual deepStrictEqual";
 
 /// The meaning of an assertion's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,7 +73,7 @@ pub(super) fn meaning(name: &str, owner: Option<&str>) -> Option<Meaning> {
     if let Some(opposite) = opposite(OPPOSITES, name) {
         return Some(Meaning {
             opposite: Some(opposite),
-            is_equality: EQUALITY.contains(&name),
+            is_equality: has_word(EQUALITY, name),
         });
     }
     let is_of_library = matches!(owner?, "assert" | "t");

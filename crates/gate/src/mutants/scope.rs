@@ -1,50 +1,19 @@
 //! Whether an assertion is surely carried out.
 
 use super::language::Language;
-use super::source::Source;
+use super::source::{Source, has_word};
 
 /// The first words of blocks that may not be entered, or that catch what is raised in them.
-const CONDITIONAL: [&str; 13] = [
-    "if", "elif", "else", "unless", "except", "catch", "while", "until", "switch", "case", "match", "when", "try",
-];
+const CONDITIONAL: &str = "if elif else unless except catch while until switch select case default match when try";
 /// Names of blocks in which something has to be raised: a failed assertion would do.
-const RAISING: [&str; 9] = [
-    "assertRaises",
-    "assertRaisesRegex",
-    "assertRaisesWithMessage",
-    "assertThrows",
-    "raises",
-    "throws",
-    "toThrow",
-    "assert_raises",
-    "should_panic",
-];
+const RAISING: &str = "assertRaises assertRaisesRegex assertRaisesWithMessage assertThrows raises throws toThrow \
+    assert_raises should_panic";
 /// Names of tests that libraries of JavaScript do not run.
-const NOT_RUN: [&str; 9] = [
-    "xit",
-    "xtest",
-    "xdescribe",
-    "xcontext",
-    "xspecify",
-    "pending",
-    "todo",
-    "failing",
-    "fails",
-];
+const NOT_RUN: &str = "xit xtest xdescribe xcontext xspecify pending todo failing fails";
 /// Calls that end a test early.
-const SKIPPING: [&str; 6] = ["skip", "skipTest", "SkipTest", "pending", "xfail", "importorskip"];
+const SKIPPING: &str = "skip Skip Skipf SkipNow skipTest SkipTest pending xfail importorskip";
 /// Words of blocks that hold tests, and are no tests themselves.
-const GROUPS: [&str; 9] = [
-    "class",
-    "describe",
-    "context",
-    "mod",
-    "impl",
-    "module",
-    "suite",
-    "struct",
-    "namespace",
-];
+const GROUPS: &str = "class describe context mod impl module suite struct namespace";
 
 /// The test that an assertion stands in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,7 +63,7 @@ pub(super) fn scope(source: &Source<'_>, file: FileScope, start: usize) -> Optio
         if has_stopper(source, tokens.clone(), &attached) || is_conditional(source, tokens.clone(), true) {
             return None;
         }
-        let is_group = tokens.clone().any(|token| GROUPS.contains(&source.at(token)));
+        let is_group = tokens.clone().any(|token| has_word(GROUPS, source.at(token)));
         if !is_group && ends_early(source, tokens.start, start) {
             return None;
         }
@@ -145,9 +114,9 @@ fn has_stopper(source: &Source<'_>, header: std::ops::Range<usize>, attached: &[
     let dotted = |token: usize| token > 0 && source.is_punct(token - 1, ".");
     let in_header = header.clone().filter(|token| source.is_word(*token)).any(|token| {
         let word = source.at(token);
-        RAISING.contains(&word)
+        has_word(RAISING, word)
             || source.language != Language::Rust
-                && (NOT_RUN.contains(&word) && (source.at(token + 1) != "=" || dotted(token))
+                && (has_word(NOT_RUN, word) && (source.at(token + 1) != "=" || dotted(token))
                     || dotted(token) && matches!(word, "skip" | "skipIf" | "runIf" | "skipUnless"))
             || word == "ignore" && source.is_punct(token + 1, "]")
             || !dotted(token) && word == "setTimeout"
@@ -158,7 +127,7 @@ fn has_stopper(source: &Source<'_>, header: std::ops::Range<usize>, attached: &[
     let in_attached = attached.iter().filter(|token| source.is_word(**token)).any(|token| {
         let word = source.at(*token);
         let lower = word.to_ascii_lowercase();
-        RAISING.contains(&word)
+        has_word(RAISING, word)
             || lower.contains("skip")
             || lower.contains("xfail")
             || lower.contains("disabled")
@@ -171,7 +140,7 @@ fn has_stopper(source: &Source<'_>, header: std::ops::Range<usize>, attached: &[
 
 fn is_conditional(source: &Source<'_>, header: std::ops::Range<usize>, is_block: bool) -> bool {
     let first = source.at(header.start);
-    if !header.is_empty() && CONDITIONAL.contains(&first) {
+    if !header.is_empty() && has_word(CONDITIONAL, first) {
         return true;
     }
     // An arm of a `match`, or of a macro.
@@ -181,7 +150,7 @@ fn is_conditional(source: &Source<'_>, header: std::ops::Range<usize>, is_block:
 /// Whether a test skips itself between its header and its assertion.
 fn ends_early(source: &Source<'_>, header: usize, assertion: usize) -> bool {
     (header..assertion).any(|token| {
-        SKIPPING.contains(&source.at(token))
+        has_word(SKIPPING, source.at(token))
             && source.is_word(token)
             && source.is_punct(token + 1, "(")
             && source.line_of(token) > source.line_of(header)
@@ -209,6 +178,7 @@ fn is_test_header(source: &Source<'_>, mut header: std::ops::Range<usize>, attac
             match source.language {
                 Language::Python => token > 0 && source.at(token - 1) == "def" && word.starts_with("test"),
                 Language::Rust => false,
+                Language::Go => token > 0 && source.at(token - 1) == "func" && word.starts_with("Test"),
                 Language::JavaScript => matches!(word, "test" | "it" | "fit" | "specify" | "each" | "only") && is_call,
             }
         })

@@ -234,6 +234,11 @@ impl<'a> Source<'a> {
     }
 }
 
+/// Whether a list of words, with blanks between them, has a word.
+pub(super) fn has_word(list: &str, word: &str) -> bool {
+    list.split(' ').any(|one| one == word)
+}
+
 fn partners(text: &str, tokens: &[Token]) -> Vec<Option<usize>> {
     let mut partners = vec![None; tokens.len()];
     let mut open: Vec<(usize, &str)> = Vec::new();

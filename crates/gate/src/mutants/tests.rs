@@ -69,6 +69,25 @@ fn the_value_that_is_written_out_is_altered_whichever_side_it_is_on() {
             "assert_eq!(f(1), Some(4));",
             "assert_ne!(f(1), Some(5));",
         ),
+        (
+            "a_test.go",
+            "func TestA(t *testing.T) {\n\tif got := f(1); got != 5 {\n\t\tt.Errorf(\"got %d\", got)\n\t}\n}\n",
+            "if got := f(1); got != 4 {",
+            "if got := f(1); !(got != 5) {",
+        ),
+        (
+            "a_test.go",
+            "func TestA(t *testing.T) {\n\tif !reflect.DeepEqual(f(1), []string{`abc`}) {\n\t\tt.Fatal()\n\t}\n}\n",
+            "if !reflect.DeepEqual(f(1), []string{`abd`}) {",
+            "if !(!reflect.DeepEqual(f(1), []string{`abc`})) {",
+        ),
+        (
+            "a_test.go",
+            "func TestA(t *testing.T) {\n\tfor _, c := range cases {\n\t\tt.Run(c.name, func(t *testing.T) {\n\t\t\tif \
+             !f(c.in).Equal(Price{5}) {\n\t\t\t\tt.Error()\n\t\t\t}\n\t\t})\n\t}\n}\n",
+            "if !f(c.in).Equal(Price{4}) {",
+            "if !(!f(c.in).Equal(Price{5})) {",
+        ),
     ] {
         let found = test_mutants(path, text, 1);
         let after: Vec<&str> = found.iter().map(|mutation| mutation.mutant.after.as_str()).collect();
@@ -111,6 +130,19 @@ fn what_is_not_surely_the_expected_value_is_left_alone() {
         ("assert f(3) > 5, 'too small'", "assert not (f(3) > 5), 'too small'"),
     ] {
         assert_eq!(expectations("a_test.py", &unittest(assertion)), [opposite]);
+    }
+    for (condition, opposite) in [
+        (
+            "reflect.DeepEqual(f(1), []int{5})",
+            "if !(reflect.DeepEqual(f(1), []int{5})) {",
+        ),
+        ("!valid(5)", "if !(!valid(5)) {"),
+        ("f(1) != 5 || g(1) != 6", "if !(f(1) != 5 || g(1) != 6) {"),
+        ("f(1) < 5", "if !(f(1) < 5) {"),
+        ("f(1) != want", "if !(f(1) != want) {"),
+    ] {
+        let go = format!("func TestA(t *testing.T) {{\n\tif {condition} {{\n\t\tt.Error()\n\t}}\n}}\n");
+        assert_eq!(expectations("a_test.go", &go), [opposite]);
     }
 }
 
@@ -200,6 +232,26 @@ fn tests_that_are_not_run_have_no_mutants() {
         ),
         ("a.test.js", "test.skip('a', () => {\n  expect(f(1)).toBe(5);\n});\n"),
         ("a.test.js", "/*\ntest('a', () => {\n  expect(f(1)).toBe(5);\n});\n*/\n"),
+        (
+            "a_test.go",
+            "func TestA(t *testing.T) {\n\tt.Skip()\n\tif f(1) != 5 {\n\t\tt.Fatal()\n\t}\n}\n",
+        ),
+        (
+            "a_test.go",
+            "func BenchmarkA(t *testing.B) {\n\tif f(1) != 5 {\n\t\tt.Fatal()\n\t}\n}\n",
+        ),
+        (
+            "a_test.go",
+            "func TestA(t *testing.T) {\n\tif runtime.GOOS != \"js\" {\n\t\tif f(1) != 5 {\n\t\t\tt.Fatal()\n\t\t}\n\t}\n}\n",
+        ),
+        (
+            "a_test.go",
+            "func TestA(t *testing.T) {\n\tserve(func(path string) {\n\t\tif path != \"/\" {\n\t\t\tt.Error()\n\t\t}\n\t})\n}\n",
+        ),
+        (
+            "a_test.go",
+            "func TestA(t *testing.T) {\n\tselect {\n\tdefault:\n\t\tif f(1) != 5 {\n\t\t\tt.Fatal()\n\t\t}\n\t}\n}\n",
+        ),
     ] {
         assert_eq!(expectations(path, text), [""; 0], "{text}");
     }
@@ -282,6 +334,8 @@ fn work_is_changed_in_small_ways() {
             "  if (a || !b) {",
             vec!["if (!(a || !b)) {", "if (a && !b) {", "if (a || b) {"],
         ),
+        ("a.go", "\tif a != b {", vec!["if !(a != b) {", "if a == b {"]),
+        ("a.go", "\treturn a + b", vec!["return a - b"]),
     ] {
         assert_eq!(changes(path, &format!("{line}\n")), expected, "{line}");
     }
@@ -291,6 +345,7 @@ fn work_is_changed_in_small_ways() {
 fn what_is_no_work_is_left_alone() {
     for (path, text) in [
         ("a.py", "# x == 1\nimport a1\nfrom b import c\n"),
+        ("a.go", "package a\n\nimport (\n\t\"b/c\"\n)\n"),
         ("a.py", "def f(x):\n    \"\"\"Tells whether x == 1.\"\"\"\n"),
         ("a.rs", "use a::b;\n// x == 1\n/* 1 /* 2 */ 3 */\n#[cfg(a = \"b\")]\n"),
         (
@@ -312,10 +367,6 @@ fn texts_of_work_are_changed_where_nothing_else_is_left() {
 #[test]
 fn code_in_languages_that_no_bench_measures_has_no_mutants() {
     for (path, test) in [
-        (
-            "a_test.go",
-            "func TestA(t *testing.T) {\n\tassert.Equal(t, f(1), 5)\n}\n",
-        ),
         ("ATest.java", "@Test\nvoid a() {\n    assertEquals(5, f(1));\n}\n"),
         ("a_spec.rb", "it 'adds' do\n  expect(f(1)).to eq 5\nend\n"),
         ("Makefile", "x = 1\n"),
@@ -328,7 +379,7 @@ fn code_in_languages_that_no_bench_measures_has_no_mutants() {
             "{path}"
         );
     }
-    for path in ["a.py", "b/a.rs", "a.mjs", "a.test.tsx"] {
+    for path in ["a.py", "b/a.rs", "a.mjs", "a.test.tsx", "a_test.go"] {
         assert!(has_mutants(path), "{path}");
     }
 }
@@ -423,6 +474,11 @@ fn assertions_of_the_project_are_altered_in_tests_that_have_no_others() {
             "src/lib.rs",
             "#[cfg(test)]\nmod tests {\n    #[test]\n    fn adds() {\n        check_eq!(add(1, 2), 3);\n        request(url(), 3);\n    }\n}\n",
             vec!["check_eq!(add(1, 2), 2);"],
+        ),
+        (
+            "a_test.go",
+            "func TestA(t *testing.T) {\n\tassert.Equal(t, \"abc\", f(1))\n\tassert.Equal(t, x, y)\n}\n",
+            vec!["assert.Equal(t, \"abd\", f(1))"],
         ),
         (
             "a.test.js",

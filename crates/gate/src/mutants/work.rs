@@ -8,33 +8,15 @@ use super::language::Language;
 use super::lexer::Kind;
 use super::literal::altered;
 use super::scope::is_in_tests;
-use super::source::{LONGEST_LINE, Source};
+use super::source::{LONGEST_LINE, Source, has_word};
 
 /// First words of lines that say where names come from, or what kind of thing follows.
-const DECLARING: [&str; 14] = [
-    "import",
-    "from",
-    "use",
-    "require",
-    "include",
-    "using",
-    "extern",
-    "namespace",
-    "module",
-    "export",
-    "@",
-    "#",
-    "pub",
-    "interface",
-];
+const DECLARING: &str =
+    "import package from use require include using extern namespace module export @ # pub interface";
 /// Calls that only tell something.
-const TELLING: [&str; 12] = [
-    "print", "println", "eprintln", "eprint", "console", "log", "logger", "logging", "debug", "warn", "super", "echo",
-];
+const TELLING: &str = "print println eprintln eprint console log logger logging debug warn super echo";
 /// Words after which a `+` or `-` has no left side.
-const NOT_OPERANDS: [&str; 14] = [
-    "return", "in", "and", "or", "not", "if", "else", "elif", "case", "when", "yield", "then", "do", "await",
-];
+const NOT_OPERANDS: &str = "return in and or not if else elif case when yield then do await";
 
 /// Most mutants among which the best are chosen.
 const MOST_FOUND: usize = 10_000;
@@ -70,7 +52,9 @@ fn is_declaration(source: &Source<'_>, line: usize) -> bool {
         "require" => !source.is_punct(first + 1, "!"),
         "module" => !source.is_punct(first + 1, "."),
         "#" => source.is_punct(first + 1, "[") || source.is_punct(first + 1, "!"),
-        word => DECLARING.contains(&word),
+        // The path of a package.
+        text if text.starts_with('"') => source.language == Language::Go,
+        word => has_word(DECLARING, word),
     }
 }
 
@@ -183,7 +167,7 @@ impl Finder<'_> {
         };
         let is_left = match source.kind(before) {
             Some(Kind::Number) => true,
-            Some(Kind::Word) => !NOT_OPERANDS.contains(&source.at(before)) && !self.is_type(before),
+            Some(Kind::Word) => !has_word(NOT_OPERANDS, source.at(before)) && !self.is_type(before),
             Some(Kind::Punct) => matches!(source.at(before), ")" | "]"),
             _ => false,
         };
@@ -280,7 +264,7 @@ impl Finder<'_> {
         }
         let raises = tokens.clone().any(|token| {
             matches!(source.at(token), "raise" | "throw" | "panic" | "Error" | "expect")
-                || TELLING.contains(&source.at(token))
+                || has_word(TELLING, source.at(token))
         });
         self.literal(if raises { 8 } else { 6 }, token);
     }
@@ -334,7 +318,8 @@ impl Finder<'_> {
         let other = match source.language {
             Language::Python => "None",
             Language::JavaScript => "null",
-            // A `Result` has no default.
+            // A `Result` has no default, and Go has no default value of any type.
+            Language::Go => return,
             Language::Rust if matches!(source.at(keyword + 1), "Ok" | "Err") => return,
             Language::Rust => "Default::default()",
         };
@@ -368,6 +353,7 @@ impl Finder<'_> {
         let nothing = match source.language {
             Language::Python => "pass",
             Language::Rust | Language::JavaScript => "",
+            Language::Go => return,
         };
         let begins = source.is_word(tokens.start) && {
             let before = tokens.start.checked_sub(1).map_or("", |before| source.at(before));
@@ -385,7 +371,7 @@ impl Finder<'_> {
             return;
         };
         if source.language.has_semicolons() && !source.is_punct(last, ";")
-            || tokens.clone().any(|t| TELLING.contains(&source.at(t)))
+            || tokens.clone().any(|t| has_word(TELLING, source.at(t)))
         {
             return;
         }
@@ -394,7 +380,7 @@ impl Finder<'_> {
             .any(|token| matches!(source.at(*token), "=" | "+=" | "-=" | "*=" | "|="));
         let calls = source.is_close(last) || source.is_punct(last, ";") && source.is_punct(last.wrapping_sub(1), ")");
         let keeps_names = matches!(source.at(tokens.start + 1), "." | "[" | "+=" | "-=" | "*=" | "|=" | "(");
-        let is_keyword = NOT_OPERANDS.contains(&source.at(tokens.start))
+        let is_keyword = has_word(NOT_OPERANDS, source.at(tokens.start))
             || matches!(
                 source.at(tokens.start),
                 "for" | "while" | "def" | "class" | "raise" | "throw" | "fn" | "let" | "switch"
