@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 pub use self::{
-    originals::Originals,
+    originals::{NewFiles, Originals},
     project_dir::FileContent,
     trial::OpenTrial,
     walk::UnguardedPath,

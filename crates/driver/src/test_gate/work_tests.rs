@@ -8,9 +8,9 @@ use std::{
     time::Instant,
 };
 
-use ralph_core::event::{Goal, GoalFailure, GoalResult, Mutant, MutantOutcome, MutantTarget, TriedMutant};
+use ralph_core::event::{Goal, GoalFailure, GoalResult, Mutant, MutantOutcome, MutantTarget, TestCounts, TriedMutant};
 use ralph_gate::{
-    guard::Originals,
+    guard::{NewFiles, Originals},
     mutants::{Mutation, expectations_by_test, has_mutants},
 };
 use ralph_system::files::read_bytes;
@@ -18,7 +18,7 @@ use ralph_system::files::read_bytes;
 use super::{
     super::goals::{CheckedGoal, all_passed},
     altered::{AlteredFile, AlteredRuns, function_name, header_of},
-    bite::{Candidate, EXPECTATIONS, FILE_BYTES, FILES, Reached, bite, expectations, narrow, verdicts},
+    bite::{Candidate, EXPECTATIONS, FILE_BYTES, Reached, bite, expectations, narrow, verdicts},
     in_place::blocking,
     without_work::ChangedLines,
 };
@@ -35,6 +35,8 @@ pub(super) struct FailedBefore {
     names: Vec<String>,
     /// Whether tests failed or could not be run whose names are unknown: any test may be one of the work.
     is_unknown: bool,
+    /// The number of tests that ran.
+    ran: u32,
 }
 
 impl FailedBefore {
@@ -49,6 +51,12 @@ impl FailedBefore {
         };
         FailedBefore {
             is_unknown: results.clone().any(|result| result.is_none_or(is_unnamed)),
+            ran: results
+                .clone()
+                .flatten()
+                .filter_map(|result| result.tests.as_ref())
+                .map(TestCounts::ran)
+                .sum(),
             names: results
                 .flatten()
                 .flat_map(|result| result.failed_tests.iter().map(|name| name.to_string()))
@@ -62,10 +70,10 @@ impl FailedBefore {
     }
 
     /// Whether the test that `header` opens in the file at `path` failed, or that whole file.
-    fn has(&self, path: &str, header: &str) -> bool {
+    fn names(&self, path: &str, header: &str) -> bool {
         let stem = Path::new(path).file_stem().and_then(|stem| stem.to_str());
         let is_file = |name: &String| name.ends_with(path) || stem == Some(last_part(name));
-        self.is_unknown || self.names.iter().any(|name| is_file(name) || is_named(header, name))
+        self.names.iter().any(|name| is_file(name) || is_named(header, name))
     }
 }
 
@@ -103,6 +111,8 @@ fn last_part(name: &str) -> &str {
 struct WorkTest {
     path: String,
     header: String,
+    /// Whether it is a new test: one for another system, or for those who ask for it, does not run.
+    may_not_run: bool,
     mutations: Vec<Mutation>,
 }
 
@@ -114,34 +124,50 @@ struct WorkTests {
 }
 
 /// Finds the tests of the work. The files are read with the originals in place.
-fn find(originals: &Originals, project: &Path, before: &FailedBefore) -> WorkTests {
-    let new = originals.new_tests(project).unwrap_or_default();
-    let known = originals.test_files().map(|path| (false, path));
-    let all = known.chain(new.iter().map(|path| (true, path.as_str())));
-    let mut found = WorkTests::default();
+///
+/// Where more of the older tests have `passed` than ran before, as one may have ended the process, those that are not known to
+/// have failed may have had no chance to.
+fn find(originals: &Originals, project: &Path, before: &FailedBefore, passed: &[String]) -> WorkTests {
+    let NewFiles { renamed, tests, rust } = originals.new_files(project).unwrap_or_default();
+    // A renamed file may have a name by which the runner does not find it.
+    let known = originals.test_files().chain(renamed.iter().map(String::as_str));
+    let new = tests.iter().chain(&rust).map(String::as_str);
+    let all = known.map(|path| (false, path)).chain(new.map(|path| (true, path)));
+    let (mut found, mut others) = (WorkTests::default(), Vec::new());
     for (is_new, path) in all.filter(|(_, path)| has_mutants(path)) {
-        if found.tests.len() >= TESTS || found.files.len() >= FILES {
+        if found.tests.len() >= TESTS {
             break;
         }
         let text = read_bytes(&project.join(path), FILE_BYTES).ok();
         let Some(text) = text.and_then(|bytes| String::from_utf8(bytes).ok()) else {
             continue;
         };
-        let tests = expectations_by_test(path, &text, OF_ONE_TEST).into_iter();
-        let tests = tests.filter_map(|mutations| {
-            let header = header_of(mutations.first()?, &text)?;
-            (is_new || before.has(path, &header)).then(|| WorkTest {
-                path: path.to_owned(),
-                header,
-                mutations: mutations.into_iter().map(of_work).collect(),
-            })
-        });
-        let left = TESTS - found.tests.len();
-        let known = found.tests.len();
-        found.tests.extend(tests.take(left));
-        if found.tests.len() > known {
-            found.files.insert(path.to_owned(), text);
+        for mutations in expectations_by_test(path, &text, OF_ONE_TEST) {
+            let Some(header) = mutations.first().and_then(|first| header_of(first, &text)) else {
+                continue;
+            };
+            let is_known = before.names(path, &header);
+            let is_of_work = is_new || is_known || before.is_unknown;
+            let tests = if is_of_work { &mut found.tests } else { &mut others };
+            if tests.len() < TESTS {
+                tests.push(WorkTest {
+                    path: path.to_owned(),
+                    header,
+                    may_not_run: !is_known && (is_new || !is_of_work),
+                    mutations: mutations.into_iter().map(of_work).collect(),
+                });
+                found.files.insert(path.to_owned(), text.clone());
+            }
         }
+    }
+    let is_of_new = |name: &&String| {
+        let mut new = found.tests.iter().filter(|test| test.may_not_run);
+        new.any(|test| name.split('/').any(|part| is_named(&test.header, part)))
+    };
+    let of_new = passed.iter().filter(is_of_new).count();
+    if passed.len() > before.ran as usize + of_new {
+        found.tests.extend(others);
+        found.tests.truncate(TESTS);
     }
     found
 }
@@ -157,11 +183,14 @@ pub(super) async fn bitten(
     lines: ChangedLines,
     until: Instant,
 ) -> Vec<TriedMutant> {
+    let reports = report.iter().filter_map(|checked| checked.report.as_ref());
+    let passed: Vec<String> = reports.flat_map(|report| report.passed.iter().cloned()).collect();
     let of_work = {
         let (project, originals, before) = (project.to_owned(), Arc::clone(originals), failed_before.clone());
-        blocking(move || Ok(find(&originals, &project, &before))).await
+        let passed = passed.clone();
+        blocking(move || Ok(find(&originals, &project, &before, &passed))).await
     };
-    let mut mutants = tried(runs, of_work.unwrap_or_default(), report, until).await;
+    let mut mutants = tried(runs, of_work.unwrap_or_default(), (report, &passed), until).await;
     if verdicts(&mutants) > 0 {
         return mutants;
     }
@@ -198,12 +227,14 @@ fn of_work(mut mutation: Mutation) -> Mutation {
 async fn tried(
     runs: &mut AlteredRuns,
     found: WorkTests,
-    with_work: &[CheckedGoal],
+    (with_work, passed): (&[CheckedGoal], &[String]),
     until: Instant,
 ) -> Vec<TriedMutant> {
     let WorkTests { mut tests, mut files } = found;
     // A test that fails with the work in place may fail: the goals passed.
     tests.retain(|test| failed_by_name(test, with_work).is_empty());
+    let has_run = |test: &WorkTest| passed.iter().any(|name| is_named(&test.header, name));
+    tests.retain(|test| !test.may_not_run || passed.is_empty() || has_run(test));
     files.retain(|path, _| tests.iter().any(|test| test.path == *path));
     let Some((first, _)) = files.first_key_value() else {
         return Vec::new();
@@ -282,6 +313,7 @@ async fn any_at_once(
     let tests = first().map(|Candidate { mutation, .. }| WorkTest {
         path: mutation.mutant.path.to_string(),
         header: header_of(mutation, &files[&*mutation.mutant.path]).unwrap_or_default(),
+        may_not_run: false,
         mutations: vec![mutation.clone()],
     });
     let tests: Vec<WorkTest> = tests.collect();
@@ -358,7 +390,7 @@ fn failed_by_name(test: &WorkTest, checked: &[CheckedGoal]) -> BTreeSet<String> 
 
 #[cfg(test)]
 mod tests {
-    use ralph_core::event::TestCounts;
+    use ralph_gate::guard::{FileGuard, GuardRules};
 
     use super::*;
 
@@ -381,6 +413,47 @@ mod tests {
     }
 
     #[test]
+    fn tests_are_asked_where_they_are_now_and_if_they_had_no_chance_to_fail() {
+        let dir = tempfile::tempdir().unwrap();
+        let project = dir.path().join("project");
+        std::fs::create_dir(&project).unwrap();
+        let write = |path: &str, name: &str| {
+            let text = format!("func {name}(t *testing.T) {{\n\tif f() != 5 {{\n\t\tt.Fatal()\n\t}}\n}}\n");
+            std::fs::write(project.join(path), text).unwrap();
+        };
+        write("a_test.go", "TestA");
+        write("b_test.go", "TestB");
+        let rules = GuardRules {
+            tests: vec!["*_test.go".to_owned()],
+            ..GuardRules::default()
+        };
+        let originals = FileGuard::new(rules).unwrap();
+        let originals = originals.take(&project, &dir.path().join("store")).unwrap();
+        let before = FailedBefore {
+            names: vec!["TestA".to_owned()],
+            ran: 1,
+            ..FailedBefore::default()
+        };
+        let found = |passed: &[&str]| {
+            let passed: Vec<String> = passed.iter().map(|name| (*name).to_owned()).collect();
+            let found = find(&originals, &project, &before, &passed);
+            let tests = found.tests.into_iter();
+            tests.map(|test| (test.path, test.may_not_run)).collect::<Vec<_>>()
+        };
+        let at = |path: &str, may_not_run| (path.to_owned(), may_not_run);
+        assert_eq!(found(&["TestA"]), [at("a_test.go", false)]);
+        assert_eq!(
+            found(&["TestA", "TestB"]),
+            [at("a_test.go", false), at("b_test.go", true)]
+        );
+        write("c_test.go", "TestC");
+        let new = [at("a_test.go", false), at("c_test.go", true)];
+        assert_eq!(found(&["TestA", "TestC", "TestC/of_a_table"]), new);
+        std::fs::rename(project.join("a_test.go"), project.join("_a_test.go")).unwrap();
+        assert_eq!(found(&["TestC"])[0], at("_a_test.go", false));
+    }
+
+    #[test]
     fn tests_of_the_work_failed_before_it_by_their_names_or_those_of_their_files() {
         let result = |passed, ran, names: &[&str]| GoalResult {
             passed,
@@ -397,14 +470,14 @@ mod tests {
         });
         let of = |results: &[GoalResult]| FailedBefore::of(&goals, results);
         let named = of(&[result(false, 3, &["leap_test", "tests/test_b.py", "m.C.test_c"])]);
-        assert!(named.has("src/leap_test.py", "def test_any(self):"));
-        assert!(named.has("tests/test_b.py", "def test_any(self):"));
-        assert!(named.has("tests/test_d.py", "def test_c(self):"));
-        assert!(!named.has("tests/test_d.py", "def test_d(self):"));
+        assert!(named.names("src/leap_test.py", "def test_any(self):"));
+        assert!(named.names("tests/test_b.py", "def test_any(self):"));
+        assert!(named.names("tests/test_d.py", "def test_c(self):"));
+        assert!(!named.names("tests/test_d.py", "def test_d(self):"));
         for unknown in [of(&[]), of(&[result(false, 0, &[])]), of(&[result(false, 3, &[])])] {
-            assert!(unknown.has("any.py", "def test_any():"), "{unknown:?}");
+            assert!(unknown.is_unknown, "{unknown:?}");
         }
         let lint = crate::test_gate::tests::passing("lint");
-        assert!(!of(&[result(true, 3, &[]), lint]).has("any.py", "def test_any():"));
+        assert!(!of(&[result(true, 3, &[]), lint]).is_unknown);
     }
 }

@@ -69,6 +69,17 @@ pub(super) struct OriginalEntry {
     pub(super) identity: Option<WriteStamp>,
 }
 
+/// Files that did not exist before, each list ordered by path.
+#[derive(Debug, Default)]
+pub struct NewFiles {
+    /// Test files that had another name.
+    pub renamed: Vec<String>,
+    /// Test files that are new.
+    pub tests: Vec<String>,
+    /// Source of Rust, which may have tests in it.
+    pub rust: Vec<String>,
+}
+
 /// A change of a guarded file, and the content that a trial puts in its place.
 #[derive(Debug)]
 pub(super) struct GuardedDifference {
@@ -314,6 +325,14 @@ impl Originals {
     /// # Errors
     /// [`GuardError`] if the project or the store cannot be read.
     pub fn new_tests(&self, project: &Path) -> Result<Vec<String>, GuardError> {
+        self.new_files(project).map(|new| new.tests)
+    }
+
+    /// Returns the files that did not exist before and may have tests.
+    ///
+    /// # Errors
+    /// [`GuardError`] if the project or the store cannot be read.
+    pub fn new_files(&self, project: &Path) -> Result<NewFiles, GuardError> {
         let project_dir = ProjectDir::open(project).map_err(GuardError::file(project))?;
         let now = self.now(project, &project_dir)?;
         let mut gone = Vec::new();
@@ -334,13 +353,18 @@ impl Originals {
             let content = project_dir.read(path).unwrap_or(None);
             content.is_some_and(|content| gone.iter().any(|gone| content.is_like(gone)))
         };
-        let new = now.new.iter().filter(|(_, kind)| *kind == GuardedKind::Test);
-        let mut new: Vec<String> = new
-            .map(|(path, _)| path.clone())
-            .filter(|path| !has_moved(path))
-            .collect();
-        new.sort();
-        Ok(new)
+        let of_kind = |wanted: GuardedKind| {
+            let new = now.new.iter().filter(|(_, kind)| *kind == wanted);
+            let mut paths: Vec<String> = new.map(|(path, _)| path.clone()).collect();
+            paths.sort();
+            paths
+        };
+        let (renamed, tests) = of_kind(GuardedKind::Test).into_iter().partition(|path| has_moved(path));
+        Ok(NewFiles {
+            renamed,
+            tests,
+            rust: of_kind(GuardedKind::Rust),
+        })
     }
 
     /// Returns the files of the work as they were `before`, each with its path. Files that are still as before and guarded

@@ -389,6 +389,10 @@ fn new_tests_can_be_taken_away_and_moved_ones_are_none() {
     let mut trial = OpenTrial::begin(&originals, &sandbox.project, &sandbox.record).unwrap();
     let new = originals.new_tests(&sandbox.project).unwrap();
     assert_eq!(new, ["tests/new.rs"]);
+    assert_eq!(
+        originals.new_files(&sandbox.project).unwrap().renamed,
+        ["tests/moved.rs"]
+    );
     trial.remove(&new[0]).unwrap();
     assert!(!sandbox.path("tests/new.rs").exists());
     assert_eq!(sandbox.read("tests/a.rs"), "fn a() {}\n");
