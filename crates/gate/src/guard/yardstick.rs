@@ -37,25 +37,8 @@ const PROSE: [&str; 6] = ["md", "markdown", "rst", "adoc", "org", "png"];
 /// Files in which agents look for instructions of a project. The first is the one that most agents read.
 pub const INSTRUCTIONS: [&str; 4] = ["AGENTS.md", "AGENT.md", "CLAUDE.md", "GEMINI.md"];
 /// Tables and keys of manifests that describe the product itself.
-const OF_PRODUCT: [&str; 17] = [
-    "bin",
-    "browser",
-    "description",
-    "engines",
-    "exports",
-    "features",
-    "files",
-    "lib",
-    "main",
-    "module",
-    "name",
-    "package",
-    "project",
-    "type",
-    "types",
-    "typings",
-    "version",
-];
+const OF_PRODUCT: &str = "bin browser description engines exports features files lib main module name package project type \
+    types typings version";
 /// A part of the names of tables with packages: `devDependencies`, `dependency-groups`.
 const PACKAGES: &str = "ependenc";
 /// Most bytes of tests, or of source, that are searched for the names of files.
@@ -207,7 +190,7 @@ pub fn package_lists(project: &Path, before: &[(String, FileContent)]) -> Vec<(S
         let is_list = is_lock(name) || path.contains("requirements") && path.ends_with(".txt");
         let now = project_dir.read(path).unwrap_or(None)?;
         let is_changed = !now.is_like(before);
-        let content = match is_list || describes_product(path, before, &now) {
+        let content = match is_list || describes_product(path, before, &now, None) {
             true => Some(now).filter(|_| is_changed),
             false => with_packages_of(path, before, &now).filter(|content| !content.is_like(before)),
         };
@@ -240,7 +223,7 @@ fn with_parts_of<'v>(before: &'v Value, now: &'v Value, key: &str) -> Value {
     let is_taken = |value: &Value, key: String| {
         leaves(value, key)
             .iter()
-            .all(|(key, value)| is_of_product(key, value, true))
+            .all(|(key, value)| is_of_product(key, value, true, |_| false))
     };
     match (before, now) {
         (Value::Object(_) | Value::Null, Value::Object(_)) | (Value::Object(_), Value::Null) => {
@@ -389,7 +372,7 @@ fn kind<'p>(
         let configures = !is_new && (name.contains(".config.") || name.starts_with('.') || is_loaded());
         return Ok(configures.then_some(YardstickKind::Named));
     }
-    if is_lock(name) || describes_product(path, before, now) {
+    if is_lock(name) || describes_product(path, before, now, Some(&naming.tests)) {
         return Ok(Some(YardstickKind::Dependencies));
     }
     let is_in_tests = is_named(&naming.tests, path);
@@ -504,8 +487,9 @@ fn is_snapshot(tests: &str, path: &str, is_apart: bool) -> bool {
     is_source(stem) || stem.rsplit_once("__").is_some_and(is_test) || is_apart && is_given()
 }
 
-/// Whether a manifest differs only in what describes the product, and in its dependencies from a registry.
-fn describes_product(path: &str, before: &FileContent, now: &FileContent) -> bool {
+/// Whether a manifest differs only in what describes the product, and in its dependencies: those from a registry and, with
+/// `tests`, new ones from elsewhere that these do not name. They are source of the work.
+fn describes_product(path: &str, before: &FileContent, now: &FileContent, tests: Option<&str>) -> bool {
     let text = |content: &FileContent| match content {
         FileContent::File { bytes, .. } => String::from_utf8(bytes.clone()).ok(),
         FileContent::Nothing | FileContent::Link(_) => None,
@@ -513,10 +497,19 @@ fn describes_product(path: &str, before: &FileContent, now: &FileContent) -> boo
     let (Some(before), Some(now)) = (text(before), text(now)) else {
         return false;
     };
+    let known = tests.map(|tests| before.clone() + tests);
+    let names = |known: &String, name: &str| known.contains(name) || known.contains(&name.replace('-', "_"));
+    let is_new = |name: &str| known.as_ref().is_some_and(|known| !names(known, name));
     if path.rsplit('/').next() == Some("go.mod") {
         let other = |text: &str| -> Vec<String> {
+            let keeps = |line: &&str| {
+                let replaced = line.split_once("=>").and_then(|(left, _)| {
+                    let left = left.trim_start().trim_start_matches("replace ");
+                    left.split_whitespace().next()
+                });
+                replaced.is_some_and(|module| !is_new(module)) || line.starts_with("module")
+            };
             let lines = text.lines().map(str::trim);
-            let keeps = |line: &&str| line.starts_with("replace") || line.contains("=>") || line.starts_with("module");
             lines.filter(keeps).map(str::to_owned).collect()
         };
         return other(&before) == other(&now);
@@ -525,26 +518,28 @@ fn describes_product(path: &str, before: &FileContent, now: &FileContent) -> boo
         return false;
     };
     let changed = changed_leaves(&before, &now);
-    !changed.is_empty() && changed.iter().all(|(key, value)| is_of_product(key, value, false))
+    let mut changed = changed.iter();
+    changed.len() > 0 && changed.all(|(key, value)| is_of_product(key, value, false, is_new))
 }
 
-/// Whether a value of a manifest describes the product, or names a package of a registry that it needs: also for its
-/// development, if `for_development`.
-fn is_of_product(key: &str, value: &Value, for_development: bool) -> bool {
+/// Whether a value of a manifest describes the product, or names a package that it needs: also for its development, if
+/// `for_development`. One from elsewhere than a registry has to be new.
+fn is_of_product(key: &str, value: &Value, for_development: bool, is_new: impl Fn(&str) -> bool) -> bool {
     let parts: Vec<&str> = key.split('\n').filter(|part| !part.is_empty()).collect();
-    if parts.first().is_some_and(|table| OF_PRODUCT.contains(table)) && !key.contains("ependencies") {
+    let describes = |table: &&str| OF_PRODUCT.split(' ').any(|one| one == *table);
+    if parts.first().is_some_and(describes) && !key.contains("ependencies") {
         return true;
     }
-    let is_table = |part: &&&str| part.ends_with("ependencies") || for_development && part.contains(PACKAGES);
+    let is_table = |part: &&str| part.ends_with("ependencies") || for_development && part.contains(PACKAGES);
     let is_wanted = |part: &str| for_development || !part.to_ascii_lowercase().contains("dev");
-    let names_package = parts.iter().rfind(is_table).is_some_and(|part| is_wanted(part));
+    let table = parts.iter().rposition(is_table).filter(|at| is_wanted(parts[*at]));
     let is_elsewhere = parts
         .last()
         .is_some_and(|last| matches!(*last, "path" | "git" | "url" | "registry"))
         || value
             .as_str()
             .is_some_and(|value| value.contains(':') || value.contains('/'));
-    names_package && !is_elsewhere
+    table.is_some_and(|at| !is_elsewhere || parts.get(at + 1).is_some_and(|name| is_new(name)))
 }
 
 /// The values that only one of two documents has, by their keys.
@@ -727,11 +722,57 @@ mod tests {
                 false,
             ),
             ("go.mod", "module a\n", "module a\nrequire b v1\n", true),
-            ("go.mod", "module a\n", "module a\nreplace b => ./soft\n", false),
+            (
+                "go.mod",
+                "module a\n",
+                "module a\nreplace x.org/soft => ./soft\n",
+                false,
+            ),
+            (
+                "go.mod",
+                "module a\n",
+                "module a\nreplace x.org/other => ./other\n",
+                true,
+            ),
+            (
+                "go.mod",
+                "module a\nrequire x.org/b v1\n",
+                "module a\nrequire x.org/b v1\nreplace (\n\tx.org/b v1 => ./b\n)\n",
+                false,
+            ),
+            (
+                "Cargo.toml",
+                "[dependencies]",
+                "[dependencies]\nsoft-asserts = { path = \"soft\" }",
+                false,
+            ),
+            (
+                "Cargo.toml",
+                "[dependencies]",
+                "[dependencies]\nother = { path = \"other\" }",
+                true,
+            ),
+            (
+                "Cargo.toml",
+                "[dev-dependencies]",
+                "[dev-dependencies]\nother = { path = \"other\" }",
+                false,
+            ),
+            (
+                "package.json",
+                r#"{"dependencies": {}}"#,
+                r#"{"dependencies": {"other": "file:other"}}"#,
+                true,
+            ),
             ("setup.cfg", "[a]\nb = 1", "[a]\nb = 2", false),
         ] {
             assert_eq!(
-                describes_product(path, &file(before), &file(now)),
+                describes_product(
+                    path,
+                    &file(before),
+                    &file(now),
+                    Some("use soft_asserts::same; import \"x.org/soft\"")
+                ),
                 is_work,
                 "{path}: {now}"
             );
