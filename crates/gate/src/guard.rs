@@ -7,6 +7,7 @@
 //! regular files are opened, and `.gitignore` hides nothing. Originals and records of trials lie outside the project.
 
 mod diff;
+mod manifests;
 mod originals;
 mod parts;
 mod project_dir;
@@ -32,13 +33,14 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 pub use self::{
+    manifests::package_lists,
     originals::{NewFiles, Originals},
     project_dir::FileContent,
     trial::OpenTrial,
     walk::UnguardedPath,
     yardstick::{
-        INSTRUCTIONS, YardstickFile, YardstickKind, changed_files, is_for_tools, is_yardstick_alone, package_lists,
-        yardstick, yardstick_diff,
+        INSTRUCTIONS, YardstickFile, YardstickKind, changed_files, is_for_tools, is_yardstick_alone, yardstick,
+        yardstick_diff,
     },
 };
 

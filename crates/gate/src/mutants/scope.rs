@@ -52,7 +52,7 @@ pub(super) fn scope(source: &Source<'_>, file: FileScope, start: usize) -> Optio
     }
     let mut is_only = has_only(source, own.clone());
     let mut in_test_module = false;
-    let mut test = None;
+    let (mut test, mut functions) = (None, Vec::new());
     let mut outermost = line;
     if is_test_header(source, own, &[]) {
         test = Some(line);
@@ -71,10 +71,17 @@ pub(super) fn scope(source: &Source<'_>, file: FileScope, start: usize) -> Optio
         in_test_module |= is_test_module(source, tokens.clone(), &attached);
         if !is_group {
             outermost = header;
-            if is_test_header(source, tokens, &attached) {
+            if is_test_header(source, tokens.clone(), &attached) {
                 test = Some(header);
+            } else {
+                functions.extend(tokens.filter(|token| is_name_of_function(source, *token)));
             }
         }
+    }
+    // Who calls a function that a test only hands on, and whether, is not known.
+    let is_inside = |name: &&usize| test.is_some_and(|test| source.line_of(**name) > test);
+    if functions.iter().filter(is_inside).any(|name| !is_called(source, *name)) {
+        return None;
     }
     let is_code = file.holds_code && test.is_none() && !in_test_module;
     if is_code || file.has_only && !is_only {
@@ -165,6 +172,15 @@ fn has_only(source: &Source<'_>, mut header: std::ops::Range<usize>) -> bool {
                 && (matches!(source.at(token), "fit" | "fdescribe" | "ftest")
                     || source.at(token) == "only" && token > 0 && source.is_punct(token - 1, "."))
         })
+}
+
+fn is_name_of_function(source: &Source<'_>, token: usize) -> bool {
+    token > 0 && source.is_word(token) && matches!(source.at(token - 1), "def" | "fn" | "func" | "function")
+}
+
+fn is_called(source: &Source<'_>, name: usize) -> bool {
+    let mut others = (0..source.tokens.len()).filter(|token| source.at(*token) == source.at(name));
+    others.any(|token| source.is_punct(token + 1, "(") && !is_name_of_function(source, token))
 }
 
 fn is_test_header(source: &Source<'_>, mut header: std::ops::Range<usize>, attached: &[usize]) -> bool {

@@ -203,6 +203,14 @@ fn tests_that_are_not_run_have_no_mutants() {
             "def test_a():\n    pytest.skip('later')\n    assert f(1) == 5\n",
         ),
         ("a_test.py", "def test_a():\n    # assert f(1) == 5\n    pass\n"),
+        (
+            "a_test.py",
+            "def test_a():\n    def cli(name):\n        assert f(1) == 5\n\n    run(cli)\n",
+        ),
+        (
+            "a.test.js",
+            "test('a', () => {\n  function on(name) {\n    expect(f(1)).toBe(5);\n  }\n  run(on);\n});\n",
+        ),
         ("a_test.py", "def test_a():\n    if linux:\n        assert f(1) == 5\n"),
         (
             "a_test.py",
@@ -255,6 +263,12 @@ fn tests_that_are_not_run_have_no_mutants() {
     ] {
         assert_eq!(expectations(path, text), [""; 0], "{text}");
     }
+}
+
+#[test]
+fn assertions_in_a_function_that_a_test_calls_are_altered() {
+    let text = "def test_a():\n    def check(name):\n        assert f(name) == 5\n\n    check(1)\n";
+    assert_ne!(expectations("a_test.py", text), [""; 0]);
 }
 
 #[test]
