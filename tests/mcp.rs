@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Program, SOON, Sandbox, Script, languages::node_modules};
 
-/// What the suite finds.
+/// The results of the suite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Finding {
     Passes,

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{Exchange, Protocol, SessionCommand, SessionOpening};
 use crate::dialect::ZonedClock;
 
-/// What a schema that others wrote has against a message that ralph writes.
+/// The faults that a schema of others finds in a message that ralph writes.
 pub(super) trait Published {
     fn flaw(_written: &Value) -> Option<String> {
         None

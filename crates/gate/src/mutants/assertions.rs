@@ -320,7 +320,7 @@ impl Finder<'_> {
             let is_call = source.is_punct(at - 1, ".") && source.at(at - 2) != "log";
             is_call && has_word(FAILING, source.at(at))
         });
-        // Who calls other functions, and whether, is not known.
+        // Other functions may never be called.
         let is_callback = |header: usize| {
             let header = source.tokens_of_line(header);
             let has = |word: &str| header.clone().any(|at| source.at(at) == word);

@@ -78,7 +78,7 @@ pub(super) fn scope(source: &Source<'_>, file: FileScope, start: usize) -> Optio
             }
         }
     }
-    // Who calls a function that a test only hands on, and whether, is not known.
+    // A function that a test only hands on may never be called.
     let is_inside = |name: &&usize| test.is_some_and(|test| source.line_of(**name) > test);
     if functions.iter().filter(is_inside).any(|name| !is_called(source, *name)) {
         return None;
