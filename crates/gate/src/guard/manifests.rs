@@ -25,12 +25,12 @@ pub fn package_lists(project: &Path, before: &[(String, FileContent)]) -> Vec<(S
         let name = path.rsplit('/').next().unwrap_or(path);
         let is_list = is_lock(name) || path.contains("requirements") && path.ends_with(".txt");
         let now = project_dir.read(path).unwrap_or(None)?;
-        let is_changed = !now.is_like(before);
+        (!now.is_like(before)).then_some(())?;
         let content = match is_list || describes_product(path, before, &now, None) {
-            true => Some(now).filter(|_| is_changed),
-            false => with_packages_of(path, before, &now).filter(|content| !content.is_like(before)),
+            true => now,
+            false => with_packages_of(path, before, &now).filter(|content| !content.is_like(before))?,
         };
-        content.map(|content| (path.clone(), content))
+        Some((path.clone(), content))
     });
     changed.collect()
 }
