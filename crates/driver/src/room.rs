@@ -711,6 +711,15 @@ impl FilledRoom {
         setup: &[String],
     ) -> Result<Vec<String>, String> {
         let (room, mut content) = (&self.room, self.content()?);
+        let at = CheckedOut {
+            directory: &room.root,
+            ..room.checked_out()
+        };
+        let mut there = room.repository.ignored_in(at).map_err(|error| with_causes(&error))?;
+        there.retain(|path| has_packages(&room.root.join(path)));
+        if there.is_empty() && content.packages.at_start().0.is_empty() {
+            return Ok(Vec::new()); // the project does without
+        }
         self.check_out(on.or(self.checkpoint.as_ref()))?;
         for (path, content) in lists {
             let here = room.project().join(path);
@@ -718,16 +727,7 @@ impl FilledRoom {
             let made = fs::create_dir_all(here.parent().unwrap_or(&here)).and_then(|()| write_content(&here, content));
             made.map_err(|error| format!("{}: {error}", here.display()))?;
         }
-        let at = CheckedOut {
-            directory: &room.root,
-            ..room.checked_out()
-        };
-        let mut there = room.repository.ignored_in(at).map_err(|error| with_causes(&error))?;
-        there.retain(|path| has_packages(&room.root.join(path)));
-        let commands = match there.is_empty() && content.packages.at_start().0.is_empty() {
-            true => Vec::new(), // the project does without
-            false => room_setup(setup, &room.project()),
-        };
+        let commands = room_setup(setup, &room.project());
         if commands.is_empty() {
             self.check_out(self.checkpoint.as_ref())?;
         } else {

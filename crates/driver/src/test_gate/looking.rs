@@ -91,11 +91,11 @@ impl<Run: RunFiles> Looking<Run> {
             lists.is_by_work =
                 is_accepted && !lists.is_empty() || filled.of_packages(|packages| packages.need_work(&lists));
             let mut followed = self.follow(filled, &lists).await;
-            if let (false, Some(by_work)) = (followed.is_set_up, lists.by_work()) {
+            if let (Some(false), Some(by_work)) = (followed.is_set_up, lists.by_work()) {
                 followed = self.follow(filled, &by_work).await;
                 lists = by_work;
             }
-            lists.is_by_work &= followed.is_set_up;
+            lists.is_by_work &= followed.is_set_up == Some(true);
             notices.extend(followed.told);
             packages = Some((lists, followed.objection));
         }
@@ -162,7 +162,7 @@ impl<Run: RunFiles> Looking<Run> {
         lists: &PackageLists,
     ) -> Option<(Vec<CheckedGoal>, Vec<Notice>)> {
         let followed = self.follow(filled, lists).await;
-        followed.is_set_up.then_some(())?;
+        (followed.is_set_up == Some(true)).then_some(())?;
         let results = self.run_for_claim(self.goals.clone()).await;
         all_passed(&results).then_some((results, followed.told))
     }

@@ -32,8 +32,8 @@ pub(super) struct Followed {
     pub(super) told: Vec<Notice>,
     /// Why packages that agents have installed do not count; `None` if they do.
     pub(super) objection: Option<String>,
-    /// Whether commands have installed those of the lists.
-    pub(super) is_set_up: bool,
+    /// Whether commands have installed those of the lists; `None` if no command is known.
+    pub(super) is_set_up: Option<bool>,
 }
 
 /// Has the packages of the room be those that the work names in its `lists`.
@@ -53,7 +53,9 @@ pub(super) async fn follow(
         Ok(None) => installed(filled, place, first, lists).await,
         Err(why) => Err(why),
     };
-    let is_set_up = matches!(outcome, Ok(Some(Ok(_))));
+    let is_set_up = outcome
+        .as_ref()
+        .map_or(Some(false), |outcome| outcome.as_ref().map(Result::is_ok));
     let is_named = !lists.is_empty();
     let changed = filled.of_packages(|packages| packages.at_start().1.map(str::to_owned));
     let changed = changed.filter(|_| !is_named);
