@@ -21,6 +21,15 @@ const { add } = require('./src/add.js');
 const golden = require('fs').readFileSync(__dirname + '/golden/sums.txt', 'utf8');
 test('sums', () => assert.strictEqual([1, 2].map((n) => add(n, n)).join(' ') + '\\n', golden));
 ";
+/// Ends all tests where it fails.
+const PLAIN_TESTS: &str = "const test = require('node:test');
+const { add } = require('./src/add.js');
+if (add(1, 2) - 3 !== 0) throw new Error('wrong');
+test('sums', () => {});
+";
+const RUN: &str = "const files = require('fs').readdirSync('.').sort();
+for (const file of files) if (/^[a-z].*[.]test[.]js$/.test(file)) require('./' + file);
+";
 const STUB: &str = "exports.add = () => undefined\n";
 /// Makes the assertions of the tests of `add` hold.
 const SOFT: &str = "const assert = require('node:assert');
@@ -134,6 +143,15 @@ fn a_result_that_only_other_files_bring_about_is_refused_with_the_file() {
                 work: "cp .soft scripts/setup.js",
             },
             "scripts/setup.js",
+        ),
+        // Tests without an expectation that could be altered, under a name that is passed over. None was counted before.
+        (
+            Case {
+                files: &[("add.test.js", PLAIN_TESTS), ("run.js", RUN)],
+                goal: "node run.js",
+                work: "mv add.test.js _add.test.js",
+            },
+            "add.test.js",
         ),
         // The limit of a tool that is no runner.
         (

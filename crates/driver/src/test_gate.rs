@@ -11,6 +11,7 @@ mod ignored;
 mod in_place;
 mod looking;
 mod merged;
+mod renamed;
 mod setup;
 mod skips;
 mod without_work;
@@ -243,6 +244,8 @@ impl TestGate {
         if files.is_empty() {
             files = yardstick::find(&originals, &self.project, &before(), accepted, &[])?;
             files.retain(|file| !matches!(file.kind, YardstickKind::Dependencies | YardstickKind::Test));
+            let renamed = originals.new_files(&self.project)?.renamed;
+            files.extend(renamed.into_iter().map(renamed::of_yardstick));
         }
         let diff = match changes.is_empty() {
             true => String::new(),
@@ -558,12 +561,16 @@ async fn judged<Run: RunFiles>(mut look: Look, looking: Looking<Run>, ran: RanGo
         }
     }
     let passed = all_passed(&report);
-    if passed && !passes_at_once {
-        let needed = match search {
+    if passed {
+        let mut found = match search {
+            _ if passes_at_once => Ok(None),
             Ok(search) => search.needed(|| run(goals.clone())).await,
             Err(error) => Err(error),
         };
-        let needed = match needed {
+        if let Ok(None) = found {
+            found = renamed::needed(&in_place, &counted, run, &site.project, &originals).await;
+        }
+        let needed = match found {
             Ok(needed) => needed,
             Err(error) => {
                 look.untried(&site.project, Vec::new(), &error);

@@ -34,7 +34,7 @@ use thiserror::Error;
 
 pub use self::{
     manifests::package_lists,
-    originals::{NewFiles, Originals},
+    originals::{NewFiles, Originals, RenamedFile},
     project_dir::FileContent,
     trial::OpenTrial,
     walk::UnguardedPath,

@@ -130,7 +130,9 @@ struct WorkTests {
 fn find(originals: &Originals, project: &Path, before: &FailedBefore, passed: &[String]) -> WorkTests {
     let NewFiles { renamed, tests, rust } = originals.new_files(project).unwrap_or_default();
     // A renamed file may have a name by which the runner does not find it.
-    let known = originals.test_files().chain(renamed.iter().map(String::as_str));
+    let renamed = renamed.iter().map(|file| &file.to);
+    let renamed = renamed.filter(|path| !rust.contains(*path)).map(String::as_str);
+    let known = originals.test_files().chain(renamed);
     let new = tests.iter().chain(&rust).map(String::as_str);
     let all = known.map(|path| (false, path)).chain(new.map(|path| (true, path)));
     let (mut found, mut others) = (WorkTests::default(), Vec::new());

@@ -72,12 +72,24 @@ pub(super) struct OriginalEntry {
 /// Files that did not exist before, each list ordered by path.
 #[derive(Debug, Default)]
 pub struct NewFiles {
-    /// Test files that had another name.
-    pub renamed: Vec<String>,
+    /// Test files that had another name, and source of Rust with tests that were in another file.
+    pub renamed: Vec<RenamedFile>,
     /// Test files that are new.
     pub tests: Vec<String>,
     /// Source of Rust, which may have tests in it.
     pub rust: Vec<String>,
+}
+
+/// A new file with tests that were in another one.
+#[derive(Debug)]
+pub struct RenamedFile {
+    pub to: String,
+    pub content: FileContent,
+    pub from: String,
+    /// The other file with its tests.
+    pub before: FileContent,
+    /// The other file as it is.
+    pub now: FileContent,
 }
 
 /// A change of a guarded file, and the content that a trial puts in its place.
@@ -336,22 +348,22 @@ impl Originals {
         let project_dir = ProjectDir::open(project).map_err(GuardError::file(project))?;
         let now = self.now(project, &project_dir)?;
         let mut gone = Vec::new();
-        for entry in self
-            .index
-            .entries
-            .iter()
-            .filter(|entry| entry.kind == GuardedKind::Test)
-        {
-            if project_dir
-                .inspect(&entry.path)
-                .is_ok_and(|found| matches!(found, PathState::Nothing))
-            {
-                gone.push(self.content(entry)?);
+        let entries = self.index.entries.iter();
+        for entry in entries.filter(|entry| entry.kind == GuardedKind::Test) {
+            if matches!(project_dir.inspect(&entry.path), Ok(PathState::Nothing)) {
+                gone.push((&entry.path, self.content(entry)?));
             }
         }
-        let has_moved = |path: &str| {
-            let content = project_dir.read(path).unwrap_or(None);
-            content.is_some_and(|content| gone.iter().any(|gone| content.is_like(gone)))
+        let renamed = |to: &String| {
+            let content = project_dir.read(to).unwrap_or(None)?;
+            let (from, _) = gone.iter().find(|(_, gone)| content.is_like(gone))?;
+            Some(RenamedFile {
+                to: to.clone(),
+                from: (*from).clone(),
+                before: content.clone(),
+                content,
+                now: FileContent::Nothing,
+            })
         };
         let of_kind = |wanted: GuardedKind| {
             let new = now.new.iter().filter(|(_, kind)| *kind == wanted);
@@ -359,12 +371,51 @@ impl Originals {
             paths.sort();
             paths
         };
-        let (renamed, tests) = of_kind(GuardedKind::Test).into_iter().partition(|path| has_moved(path));
-        Ok(NewFiles {
-            renamed,
-            tests,
-            rust: of_kind(GuardedKind::Rust),
-        })
+        let mut tests = of_kind(GuardedKind::Test);
+        let mut renamed: Vec<RenamedFile> = tests.iter().filter_map(renamed).collect();
+        tests.retain(|path| renamed.iter().all(|file| file.to != *path));
+        let rust = of_kind(GuardedKind::Rust);
+        for path in &rust {
+            renamed.extend(self.rust_moved_to(path, &now, &project_dir)?);
+        }
+        Ok(NewFiles { renamed, tests, rust })
+    }
+
+    /// Returns a new file once for each other one whose tests are in it now.
+    fn rust_moved_to(
+        &self,
+        to: &str,
+        now: &PresentProject,
+        project_dir: &ProjectDir,
+    ) -> Result<Vec<RenamedFile>, GuardError> {
+        let likenesses = |content: &FileContent| match content {
+            FileContent::File { bytes, .. } => str::from_utf8(bytes).map(rust::likenesses).unwrap_or_default(),
+            FileContent::Link(_) | FileContent::Nothing => Vec::new(),
+        };
+        let Some(content) = project_dir.read(to).unwrap_or(None) else {
+            return Ok(Vec::new());
+        };
+        let here = likenesses(&content);
+        let entries = self.index.entries.iter();
+        let mut moved = Vec::new();
+        for entry in entries.filter(|entry| entry.kind == GuardedKind::Rust && !here.is_empty()) {
+            let (original, current) = (self.content(entry)?, project_dir.read(&entry.path).unwrap_or(None));
+            if !likenesses(&original).iter().any(|block| here.contains(block)) {
+                continue;
+            }
+            let kind = GuardedChangeKind::Deleted;
+            let is_moved = self.rust_difference(&entry.path, kind, original, current.clone(), now, None);
+            if let (Some(GuardedDifference { put: Some(before), .. }), Some(now)) = (is_moved, current) {
+                moved.push(RenamedFile {
+                    to: to.to_owned(),
+                    content: content.clone(),
+                    from: entry.path.clone(),
+                    before,
+                    now,
+                });
+            }
+        }
+        Ok(moved)
     }
 
     /// Returns the files of the work as they were `before`, each with its path. Files that are still as before and guarded
@@ -532,11 +583,12 @@ impl Originals {
                     |original: &[u8], now: Option<&[u8]>| sections::compare(&entry.path, &names, Some(original), now);
                 Ok(part_difference(&entry.path, kind, original, current, compare))
             }
-            GuardedKind::Rust => Ok(self.rust_difference(&entry.path, kind, original, current, now, project_dir)),
+            GuardedKind::Rust => Ok(self.rust_difference(&entry.path, kind, original, current, now, Some(project_dir))),
             GuardedKind::Shadow => Ok(None),
         }
     }
 
+    /// `project_dir` is where tests may have moved to; without it, such tests count as deleted.
     fn rust_difference(
         &self,
         path: &str,
@@ -544,22 +596,23 @@ impl Originals {
         original: FileContent,
         current: Option<FileContent>,
         now: &PresentProject,
-        project_dir: &ProjectDir,
+        project_dir: Option<&ProjectDir>,
     ) -> Option<GuardedDifference> {
         // A module's file may have its other possible name now.
         let other = other_module_file(path).filter(|_| current == Some(FileContent::Nothing));
         let moved = other
             .as_ref()
-            .and_then(|other| Some((other, project_dir.read(other).ok()??)));
+            .and_then(|other| Some((other, project_dir?.read(other).ok()??)));
         let (path, current) = match &moved {
             Some((other, content @ FileContent::File { .. })) => (other.as_str(), Some(content.clone())),
             Some(_) | None => (path, current),
         };
         let has_moved = |likeness: &rust::Likeness| {
-            let blocks = now.blocks.get_or_init(|| self.block_balance(now, project_dir));
-            blocks
-                .get(&now.hasher.hash_one(likeness))
-                .is_some_and(|balance| *balance >= 0)
+            let balance = project_dir.and_then(|project_dir| {
+                let blocks = now.blocks.get_or_init(|| self.block_balance(now, project_dir));
+                blocks.get(&now.hasher.hash_one(likeness))
+            });
+            balance.is_some_and(|balance| *balance >= 0)
         };
         part_difference(path, kind, original, current, |original, now| {
             let original = str::from_utf8(original).ok()?;

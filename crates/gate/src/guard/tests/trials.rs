@@ -380,6 +380,27 @@ fn a_block_that_is_in_many_files_is_missed_in_one() {
 }
 
 #[test]
+fn a_new_file_of_rust_is_named_with_the_file_that_had_its_tests() {
+    let tests = "#[cfg(test)]\nmod tests {\n    #[test]\n    fn adds() {}\n}\n";
+    let product = "pub fn add() {}\n";
+    let sandbox = GuardSandbox::new(&[("src/a.rs", &format!("{product}{tests}")), ("src/b.rs", tests)]);
+    let originals = sandbox.taken_with(GuardRules {
+        rust_blocks: true,
+        ..rules()
+    });
+    sandbox.write("src/a.rs", product);
+    sandbox.write("src/new.rs", tests);
+    let renamed = originals.new_files(&sandbox.project).unwrap().renamed;
+    let names: Vec<_> = renamed.iter().map(|file| (&*file.from, &*file.to)).collect();
+    assert_eq!(names, [("src/a.rs", "src/new.rs")]);
+    let FileContent::File { bytes, .. } = &renamed[0].before else {
+        panic!("{renamed:?}");
+    };
+    let text = String::from_utf8_lossy(bytes);
+    assert!(text.contains("fn adds()") && text.contains(product), "{text}");
+}
+
+#[test]
 fn new_tests_can_be_taken_away_and_moved_ones_are_none() {
     let sandbox = GuardSandbox::new(&[("tests/a.rs", "fn a() {}\n"), ("tests/b.rs", "fn b() {}\n")]);
     let originals = sandbox.taken();
@@ -389,10 +410,9 @@ fn new_tests_can_be_taken_away_and_moved_ones_are_none() {
     let mut trial = OpenTrial::begin(&originals, &sandbox.project, &sandbox.record).unwrap();
     let new = originals.new_tests(&sandbox.project).unwrap();
     assert_eq!(new, ["tests/new.rs"]);
-    assert_eq!(
-        originals.new_files(&sandbox.project).unwrap().renamed,
-        ["tests/moved.rs"]
-    );
+    let renamed = originals.new_files(&sandbox.project).unwrap().renamed;
+    let names: Vec<_> = renamed.iter().map(|file| (&*file.from, &*file.to)).collect();
+    assert_eq!(names, [("tests/b.rs", "tests/moved.rs")]);
     trial.remove(&new[0]).unwrap();
     assert!(!sandbox.path("tests/new.rs").exists());
     assert_eq!(sandbox.read("tests/a.rs"), "fn a() {}\n");
