@@ -300,8 +300,9 @@ fn a_goal_that_an_iteration_breaks_is_known_while_the_next_one_works() {
     sandbox.plan(4);
     sandbox.write("add.js", "exports.add = (a, b) => a + b\n");
     sandbox.git(["commit", "--quiet", "--all", "--message", "Passing tests"]);
-    let goal = ["--goal", "tests=node --test"];
-    let running = sandbox.looping(goal).start();
+    // Without the file, sessions are not weighed as a whole.
+    let goal = "tests=node --test; passed=$?; cat /proc/self/autogroup || echo nice $(nice); exit $passed";
+    let running = sandbox.looping(["--goal", goal]).start();
     running.wait_for_record(SOON, |event| match event {
         Event::Gate(GateEvent::IterationChecked {
             iteration: 2,
@@ -310,6 +311,7 @@ fn a_goal_that_an_iteration_breaks_is_known_while_the_next_one_works() {
             live: false,
         }) => {
             assert_eq!((results[0].passed, &news[..]), (false, &["tests".to_owned()][..]));
+            assert!(results[0].tail.ends_with("nice 15"), "{}", results[0].tail);
             true
         }
         _ => false,

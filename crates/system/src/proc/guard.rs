@@ -23,7 +23,7 @@ use nix::{
         signal::Signal,
         wait::{WaitPidFlag, WaitStatus, waitpid},
     },
-    unistd::{Pid, getpgrp, getpid},
+    unistd::{Pid, getpgrp, getpid, getsid},
 };
 use parking_lot::Mutex;
 use ralph_core::event::{ExceededCeiling, Exit};
@@ -45,7 +45,7 @@ use super::{
 /// The guard's exit code if it could not start the program. ralph reads the report and ignores this code.
 const NOT_STARTED: u8 = 125;
 /// The steps by which a tree that yields to others is nicer than ralph.
-const LOW: i32 = 10;
+const LOW: i32 = 15;
 /// Most refused calls that are reported.
 const MOST_REFUSED: usize = 50;
 
@@ -121,7 +121,12 @@ fn guarded(spec: &GuardSpec, files: &ChildFiles, mut watch: GuardEvents) -> (Gua
         );
     }
     if spec.is_low {
-        _ = rustix::process::nice(LOW); // without it, the tree only has more of the machine
+        // What fails here only leaves the tree more of the machine.
+        _ = rustix::process::nice(LOW);
+        // Linux weighs whole sessions against each other, whatever the niceness of their processes.
+        if getsid(None) == Ok(getpid()) {
+            _ = fs::write("/proc/self/autogroup", LOW.to_string());
+        }
     }
     let input = held_input(spec, files);
     match program::start(spec, reporting(spec)) {
