@@ -44,6 +44,7 @@ mod signals;
 mod spawn;
 mod spec;
 mod supervisor;
+mod texts;
 mod tree;
 mod write_queue;
 

@@ -11,7 +11,7 @@ use ralph_core::event::{ExceededCeiling, Exit};
 use ralph_core::json::ReadJson;
 use serde::{Deserialize, Serialize};
 
-use super::{Confinement, Ladder, LeftProcess, Mount, Stdin, TreeLimits};
+use super::{Confinement, Ladder, LeftProcess, Mount, Stdin, TreeLimits, texts};
 
 /// Space for a report.
 const REPORT_BYTES: usize = 16 << 10;
@@ -22,6 +22,7 @@ pub(super) struct GuardSpec {
     /// ralph's pid, which has to be the guard's parent.
     pub ralph: i32,
     pub program: PathBuf,
+    #[serde(with = "texts")]
     pub args: Vec<OsString>,
     pub cwd: PathBuf,
     pub stdin: Stdin,

@@ -129,7 +129,7 @@ impl Helpers {
         order: &HelperSpec,
         files: &[BorrowedFd<'_>],
     ) -> io::Result<Option<Box<dyn HelperProcess>>> {
-        let order = serde_json::to_vec(order)?;
+        let order = wire::written(order)?;
         let mut state = self.state.lock();
         // Twice, because a guard may have been killed since it was last asked.
         for _ in 0..2 {

@@ -5,16 +5,18 @@ use std::{ffi::OsString, io, os::fd::BorrowedFd, path::PathBuf, process::ExitSta
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::proc::Confinement;
+use crate::proc::{Confinement, texts};
 
 /// A program with everything it is started with, except its three files.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct HelperSpec {
     /// Looked for in `PATH` unless it has a slash in it.
     pub program: OsString,
+    #[serde(with = "texts")]
     pub args: Vec<OsString>,
     pub cwd: PathBuf,
     /// The whole environment.
+    #[serde(with = "texts::pairs")]
     pub environment: Vec<(OsString, OsString)>,
     /// Memory limit of the helper and each of its children; `None` for no limit, which is also the case without a
     /// guard.

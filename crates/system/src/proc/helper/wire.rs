@@ -1,7 +1,7 @@
 //! Orders of helpers, from ralph to the guard, and the ends of helpers, from the guard to ralph, as JSON.
 
 use std::{
-    io::{self, BufReader, Read},
+    io::{self, Read},
     os::unix::process::ExitStatusExt,
     process::ExitStatus,
 };
@@ -14,11 +14,25 @@ use super::order::HelperSpec;
 pub(super) const HELPER: u8 = b'h';
 /// Announces a file that the guard keeps open.
 pub(super) const FILE: u8 = b'f';
+/// Bytes of the length of an order.
+const LENGTH: usize = size_of::<u64>();
+
+/// Returns an order with its length before it.
+pub(super) fn written(order: &HelperSpec) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; LENGTH];
+    serde_json::to_writer(&mut bytes, order)?;
+    let length = (bytes.len() - LENGTH) as u64;
+    bytes[..LENGTH].copy_from_slice(&length.to_le_bytes());
+    Ok(bytes)
+}
 
 /// Reads one order, without waiting for the end of `from`.
-pub(super) fn read_order(from: impl Read) -> io::Result<HelperSpec> {
-    let mut json = serde_json::Deserializer::from_reader(BufReader::new(from));
-    Ok(HelperSpec::deserialize(&mut json)?)
+pub(super) fn read_order(mut from: impl Read) -> io::Result<HelperSpec> {
+    let mut length = [0; LENGTH];
+    from.read_exact(&mut length)?;
+    let mut json = Vec::new();
+    from.take(u64::from_le_bytes(length)).read_to_end(&mut json)?;
+    Ok(serde_json::from_slice(&json)?)
 }
 
 /// How a helper ended.
@@ -84,7 +98,7 @@ mod tests {
     }
 
     fn written(order: &HelperSpec) -> Vec<u8> {
-        serde_json::to_vec(order).unwrap()
+        super::written(order).unwrap()
     }
 
     #[test]
