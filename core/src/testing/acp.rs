@@ -17,7 +17,7 @@ pub enum Side {
     Client,
 }
 
-/// What is wrong with a message of `sender`; `None` if it is valid. A response is compared with that to the method
+/// Returns what is wrong with a message of `sender`; `None` if it is valid. A response is compared with that to the method
 /// `asked`, or with those to any method if the request is not known.
 ///
 /// # Panics

@@ -15,7 +15,7 @@ use ralph_system::{
 };
 use ralph_text::with_causes;
 
-/// The file or link is written where there is none.
+/// Writes a file or link where there is none.
 pub(super) fn write_content(path: &Path, content: &FileContent) -> io::Result<()> {
     match content {
         FileContent::Nothing => Ok(()),

@@ -181,8 +181,8 @@ impl RoomPackages {
         Ok(())
     }
 
-    /// Returns a path at which packages of the start are not as they were. New packages that hide none of them change none: node
-    /// loads what is named. Others load whatever is installed.
+    /// Returns a path at which packages of the start are not as they were. A new package of node changes no other one unless it
+    /// hides that, as node loads what is named; Python loads whatever is installed.
     pub(super) fn altered(&self) -> Option<PathBuf> {
         let added = self.now.iter().filter(|path| !self.start.contains(path));
         let mut paths = self.start.iter().chain(added);

@@ -125,8 +125,8 @@ struct WorkTests {
 
 /// Finds the tests of the work. The files are read with the originals in place.
 ///
-/// Where more of the older tests have `passed` than ran before, as one may have ended the process, those that are not known to
-/// have failed may have had no chance to.
+/// Older tests that are not known to have failed may have had no chance to, as one may have ended the process. They are asked
+/// where more of them have `passed` than ran before.
 fn find(originals: &Originals, project: &Path, before: &FailedBefore, passed: &[String]) -> WorkTests {
     let NewFiles { renamed, tests, rust } = originals.new_files(project).unwrap_or_default();
     // A renamed file may have a name by which the runner does not find it.
