@@ -110,9 +110,6 @@ fn add(rules: &mut GuardRules, runner: &Runner) {
     extend(&mut rules.tests, &runner.tests);
     extend(&mut rules.config, &runner.config);
     extend(&mut rules.shadows, &runner.shadows);
-    for (file, parts) in &runner.sections {
-        extend(rules.sections.entry(file.clone()).or_default(), parts);
-    }
     rules.rust_blocks |= runner.blocks == Some(InlineTests::Rust);
 }
 

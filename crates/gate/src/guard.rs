@@ -13,7 +13,6 @@ mod parts;
 mod project_dir;
 mod record;
 mod rust;
-mod sections;
 mod store_writer;
 mod trial;
 mod walk;
@@ -63,8 +62,6 @@ pub struct GuardRules {
     pub shadows: Vec<String>,
     /// Exceptions from the other patterns.
     pub except: Vec<String>,
-    /// Partially guarded files, and their guarded parts: sections, or keys such as `package.autotests`.
-    pub sections: BTreeMap<String, Vec<String>>,
     /// Whether tests in Rust source files are guarded.
     pub rust_blocks: bool,
 }
@@ -78,7 +75,6 @@ pub struct FileGuard {
     config: PathGlobs,
     shadows: PathGlobs,
     except: PathGlobs,
-    sections: Vec<(PathGlob, Vec<String>)>,
 }
 
 /// The reason why a file is guarded.
@@ -89,7 +85,9 @@ enum GuardedKind {
     Named,
     Config,
     Shadow,
-    Sections,
+    /// A manifest, in all but what describes the product and names packages.
+    #[serde(alias = "sections")]
+    Manifest,
     Rust,
 }
 
@@ -141,20 +139,14 @@ impl FileGuard {
     /// # Errors
     /// [`GuardError::Pattern`] names an invalid pattern.
     pub fn new(rules: GuardRules) -> Result<FileGuard, GuardError> {
-        let sections = rules.sections.iter();
         let wrong = |(pattern, why)| GuardError::Pattern { pattern, why };
         let compiled = |patterns: &[String]| PathGlobs::new(patterns).map_err(wrong);
-        let sections = sections.map(|(pattern, names)| {
-            let glob = PathGlob::new(pattern).map_err(|why| wrong((pattern.clone(), why)))?;
-            Ok((glob, names.clone()))
-        });
         Ok(FileGuard {
             tests: compiled(&rules.tests)?,
             named: compiled(&rules.named)?,
             config: compiled(&rules.config)?,
             shadows: compiled(&rules.shadows)?,
             except: compiled(&rules.except)?,
-            sections: sections.collect::<Result<_, GuardError>>()?,
             rules,
         })
     }
@@ -200,8 +192,8 @@ impl FileGuard {
             GuardedKind::Named
         } else if self.shadows.matches(&parts) {
             GuardedKind::Shadow
-        } else if self.sections.iter().any(|(glob, _)| glob.matches(&parts)) {
-            GuardedKind::Sections
+        } else if manifests::is_manifest(path) {
+            GuardedKind::Manifest
         } else if self.rules.rust_blocks && is_rust(path) {
             GuardedKind::Rust
         } else {
@@ -223,13 +215,6 @@ impl FileGuard {
             }
             kind => kind,
         }
-    }
-
-    /// Returns the names of the guarded parts of a file.
-    fn section_names(&self, path: &str) -> Vec<String> {
-        let parts = parts(path);
-        let names = self.sections.iter().filter(|(glob, _)| glob.matches(&parts));
-        names.flat_map(|(_, names)| names.iter().cloned()).collect()
     }
 
     /// Returns the paths that the user names without wildcards.

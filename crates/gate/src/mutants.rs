@@ -24,6 +24,7 @@ use candidate::{AGAIN, Candidate, Edit, PROBABLE, Random};
 pub(crate) use language::Language;
 pub(crate) use lexer::{Kind, block_comment, tokens};
 use source::Source;
+pub(crate) use source::has_word;
 
 /// Longest text of which there are mutants, in bytes.
 const LARGEST_TEXT: usize = 256 * 1024;

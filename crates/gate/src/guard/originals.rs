@@ -18,10 +18,10 @@ use serde::{Deserialize, Serialize};
 use super::{
     FileGuard, GuardError, GuardRules, GuardedKind,
     diff::UnifiedDiff,
-    is_rust,
+    is_rust, manifests,
     parts::ChangedParts,
     project_dir::{FileContent, PathState, ProjectDir, WriteStamp, before_change, sync},
-    rust, sections,
+    rust,
     store_writer::StoreWriter,
     walk::{UnguardedPath, is_walked, walk},
 };
@@ -443,7 +443,7 @@ impl Originals {
     fn with_guarded_parts(&self, path: &str, before: FileContent, now: Option<&FileContent>) -> Option<FileContent> {
         let kind = match self.guard.kind_of_new(path) {
             Some(GuardedKind::Test | GuardedKind::Named | GuardedKind::Config | GuardedKind::Shadow) => return None,
-            Some(kind @ (GuardedKind::Sections | GuardedKind::Rust)) => kind,
+            Some(kind @ (GuardedKind::Manifest | GuardedKind::Rust)) => kind,
             None => return Some(before),
         };
         let Some(FileContent::File { bytes: now, mode }) = now else {
@@ -455,7 +455,7 @@ impl Originals {
             FileContent::Link(_) => return None,
         };
         let parts = match (kind, was) {
-            (GuardedKind::Sections, was) => sections::compare(path, &self.guard.section_names(path), Some(now), was)?,
+            (GuardedKind::Manifest, was) => manifests::compare(path, Some(now), was)?,
             // The file is new: without it, its tests have nothing to test.
             (_, None) => return Some(before),
             (_, Some(was)) => rust::compare(str::from_utf8(now).ok()?, str::from_utf8(was).ok()?, |_| false),
@@ -478,11 +478,11 @@ impl Originals {
         for (path, kind) in &now.new {
             let difference = match kind {
                 GuardedKind::Test | GuardedKind::Named | GuardedKind::Rust => None,
-                GuardedKind::Config | GuardedKind::Sections if !self.affects_originals(path) => None,
+                GuardedKind::Config | GuardedKind::Manifest if !self.affects_originals(path) => None,
                 GuardedKind::Config | GuardedKind::Shadow => {
                     Some(whole(path, GuardedChangeKind::Added, FileContent::Nothing))
                 }
-                GuardedKind::Sections => self.new_sections(path, &project_dir),
+                GuardedKind::Manifest => self.new_manifest(path, &project_dir),
             };
             differences.extend(difference);
         }
@@ -490,12 +490,12 @@ impl Originals {
         Ok(differences)
     }
 
-    fn new_sections(&self, path: &str, project_dir: &ProjectDir) -> Option<GuardedDifference> {
+    fn new_manifest(&self, path: &str, project_dir: &ProjectDir) -> Option<GuardedDifference> {
         let added = || Some(whole(path, GuardedChangeKind::Added, FileContent::Nothing));
         let Ok(Some(FileContent::File { bytes, mode })) = project_dir.read(path) else {
             return added();
         };
-        match sections::compare(path, &self.guard.section_names(path), None, Some(&bytes)) {
+        match manifests::compare(path, None, Some(&bytes)) {
             Some(parts) => in_parts(path, parts, mode),
             None => added(),
         }
@@ -577,10 +577,9 @@ impl Originals {
             GuardedKind::Test | GuardedKind::Named | GuardedKind::Config => {
                 Ok(Some(whole(&entry.path, kind, original)))
             }
-            GuardedKind::Sections => {
-                let names = self.guard.section_names(&entry.path);
+            GuardedKind::Manifest => {
                 let compare =
-                    |original: &[u8], now: Option<&[u8]>| sections::compare(&entry.path, &names, Some(original), now);
+                    |original: &[u8], now: Option<&[u8]>| manifests::compare(&entry.path, Some(original), now);
                 Ok(part_difference(&entry.path, kind, original, current, compare))
             }
             GuardedKind::Rust => Ok(self.rust_difference(&entry.path, kind, original, current, now, Some(project_dir))),

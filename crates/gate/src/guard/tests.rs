@@ -379,7 +379,6 @@ fn the_diff_shows_what_is_guarded_and_nothing_else() {
         ("src/lib.rs", "fn work() {}\n#[test]\nfn a() { b(); }\n"),
     ]);
     let originals = sandbox.taken_with(GuardRules {
-        sections: [("package.json".to_owned(), strings(&["scripts.test"]))].into(),
         rust_blocks: true,
         ..rules()
     });

@@ -10,9 +10,8 @@ use ralph_core::event::{GuardedChange, GuardedChangeKind};
 use super::{
     GuardError, GuardedKind, Originals,
     diff::UnifiedDiff,
-    manifests::{describes_product, is_lock},
+    manifests::{self, describes_product, is_lock},
     project_dir::{FileContent, ProjectDir},
-    sections,
     walk::walk,
 };
 
@@ -32,6 +31,7 @@ const SOURCE: &[&str] = &[
 const PROSE: [&str; 6] = ["md", "markdown", "rst", "adoc", "org", "png"];
 /// Files in which agents look for instructions of a project. The first is the one that most agents read.
 pub const INSTRUCTIONS: [&str; 4] = ["AGENTS.md", "AGENT.md", "CLAUDE.md", "GEMINI.md"];
+
 /// Most bytes of tests, or of source, that are searched for the names of files.
 const SEARCHED_BYTES: usize = 8 << 20;
 
@@ -110,7 +110,7 @@ pub fn yardstick(
     for (path, before) in before {
         let is_guarded = match originals.guard.kind_of_new(path) {
             Some(GuardedKind::Test | GuardedKind::Named | GuardedKind::Config | GuardedKind::Shadow) => true,
-            Some(GuardedKind::Sections | GuardedKind::Rust) | None => false,
+            Some(GuardedKind::Manifest | GuardedKind::Rust) | None => false,
         };
         // A file that cannot be read could not be put back.
         let Some(now) = project_dir.read(path).unwrap_or(None) else {
@@ -143,7 +143,10 @@ pub fn is_yardstick_alone(
 ) -> bool {
     let is_put_back = |path: &String| {
         let kind = originals.guard.kind_of_new(path);
-        let is_config = matches!(kind, Some(GuardedKind::Config | GuardedKind::Shadow));
+        let is_config = matches!(
+            kind,
+            Some(GuardedKind::Config | GuardedKind::Manifest | GuardedKind::Shadow)
+        );
         let is_one = |file: &YardstickFile| file.path == *path && file.kind != YardstickKind::Test;
         is_config && changes.iter().any(|change| change.path == **path) || yardstick.iter().any(is_one)
     };
@@ -198,11 +201,7 @@ impl NamingTexts {
                     naming.add_test(starts.min().map_or("", |start| &text[start..]));
                 }
                 GuardedKind::Config | GuardedKind::Named => naming.configuration.push_str(&text),
-                GuardedKind::Sections => {
-                    let parts = originals.guard.section_names(&entry.path);
-                    let text = sections::text(&entry.path, &parts, &text);
-                    naming.configuration.push_str(&text);
-                }
+                GuardedKind::Manifest => naming.configuration.push_str(&manifests::naming(&entry.path, &text)),
                 GuardedKind::Shadow => {}
             }
         }

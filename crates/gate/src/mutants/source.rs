@@ -235,7 +235,7 @@ impl<'a> Source<'a> {
 }
 
 /// Whether a list of words, with blanks between them, has a word.
-pub(super) fn has_word(list: &str, word: &str) -> bool {
+pub(crate) fn has_word(list: &str, word: &str) -> bool {
     list.split(' ').any(|one| one == word)
 }
 

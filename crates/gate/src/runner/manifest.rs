@@ -24,8 +24,6 @@ pub struct Runner {
     pub config: Vec<String>,
     /// Globs of file names that shadow its own modules.
     pub shadows: Vec<String>,
-    /// Guarded sections, as dotted keys, of files that also configure other things.
-    pub sections: BTreeMap<String, Vec<String>>,
     /// How to find tests in source files; `None` if it has none there.
     pub blocks: Option<InlineTests>,
     pub(super) command: Vec<LinePattern>,
@@ -160,7 +158,6 @@ impl Runner {
             tests: written.tests,
             config: written.config,
             shadows: written.shadows,
-            sections: written.sections,
             blocks: written.blocks,
             command: parser.patterns("command", &written.command, &[])?,
             narrow: written.narrow,
@@ -185,8 +182,6 @@ struct WrittenRunner {
     config: Vec<String>,
     #[serde(default)]
     shadows: Vec<String>,
-    #[serde(default)]
-    sections: BTreeMap<String, Vec<String>>,
     blocks: Option<InlineTests>,
     #[serde(default)]
     fallback: bool,

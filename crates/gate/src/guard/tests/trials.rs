@@ -279,24 +279,15 @@ fn each_content_has_a_later_second_than_the_one_it_replaces() {
 }
 
 #[test]
-fn guarded_sections_are_as_they_were_in_the_agents_file() {
+fn manifests_are_as_they_were_but_for_the_product_and_its_packages() {
     let sandbox = GuardSandbox::new(&[
         ("tests/a.rs", ""),
         ("Cargo.toml", "[package]\nname = \"a\"\n"),
         ("package.json", "{\"scripts\":{\"test\":\"jest\"}}"),
         ("setup.cfg", "[tool:pytest]\naddopts = -x\n"),
     ]);
-    let sections = [
-        ("Cargo.toml", vec!["package.autotests"]),
-        ("package.json", vec!["scripts.test"]),
-        ("pyproject.toml", vec!["tool.pytest"]),
-        ("setup.cfg", vec!["tool:pytest"]),
-    ];
     let originals = sandbox.taken_with(GuardRules {
-        sections: sections
-            .into_iter()
-            .map(|(path, names)| (path.to_owned(), strings(&names)))
-            .collect(),
+        config: strings(&["setup.cfg"]),
         ..rules()
     });
     sandbox.write("Cargo.toml", "[package]\nname = \"b\"\nautotests = false\n");
@@ -309,13 +300,13 @@ fn guarded_sections_are_as_they_were_in_the_agents_file() {
         "Added Cargo.toml package.autotests",
         "Changed package.json",
         "Added pyproject.toml tool.pytest",
-        "Deleted setup.cfg [tool:pytest]",
+        "Deleted setup.cfg",
     ];
     assert_eq!(sandbox.changes(&originals), expected);
     let trial = sandbox.begin(&originals);
     assert_eq!(sandbox.read("Cargo.toml"), "[package]\nname = \"b\"\n");
     assert_eq!(sandbox.read("package.json"), "{\"scripts\":{\"test\":\"jest\"}}");
-    assert_eq!(sandbox.read("pyproject.toml"), "[project]\nname = \"p\"\n\n[tool]\n");
+    assert_eq!(sandbox.read("pyproject.toml"), "[project]\nname = \"p\"\n");
     assert_eq!(sandbox.read("setup.cfg"), "[tool:pytest]\naddopts = -x\n");
     assert!(sandbox.changes(&originals).is_empty());
     trial.end().unwrap();
