@@ -22,9 +22,8 @@ use ralph_core::event::{Mutant, MutantTarget};
 
 use candidate::{AGAIN, Candidate, Edit, PROBABLE, Random};
 pub(crate) use language::Language;
-pub(crate) use lexer::{Kind, block_comment, tokens};
-use source::Source;
-pub(crate) use source::has_word;
+pub(crate) use lexer::{Kind, block_comment};
+pub(crate) use source::{Source, has_word};
 
 /// Longest text of which there are mutants, in bytes.
 const LARGEST_TEXT: usize = 256 * 1024;

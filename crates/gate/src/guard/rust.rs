@@ -6,7 +6,6 @@
 
 mod doctests;
 mod items;
-mod lex;
 
 #[cfg(test)]
 mod tests;
@@ -19,10 +18,11 @@ use std::{
 use ralph_core::event::GuardedChangeKind;
 
 use self::{
+    doctests::DocStyle,
     items::{BlockShape, Container, TestBlock},
-    lex::DocStyle,
 };
 use super::parts::ChangedParts;
+use crate::mutants::{Language, Source};
 
 /// The properties that identify a block: its text and its conditions.
 pub(super) type Likeness = (String, String);
@@ -51,12 +51,12 @@ struct RangeEdit {
 
 impl<'a> RustSource<'a> {
     fn scan(text: &'a str) -> RustSource<'a> {
-        let code = lex::code(text);
-        let found = items::find(text, &code);
+        let source = Source::new(Language::Rust, text);
+        let found = items::find(&source);
         let outer = found.blocks.iter().filter(|block| block.module.is_none());
         let ranges: Vec<_> = outer.map(|block| block.range.clone()).collect();
         let mut blocks = found.blocks;
-        blocks.extend(doctests::find(text, &code, &ranges));
+        blocks.extend(doctests::find(&source, &ranges));
         RustSource {
             text,
             blocks,

@@ -315,3 +315,35 @@ fn regex(rest: &str) -> Option<usize> {
     }
     None
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Kind, Language, tokens};
+
+    #[test]
+    fn comments_and_literals_of_rust_are_no_code() {
+        for (text, expected) in [
+            ("a // {\nb", "a b"),
+            ("a /* { /* } */ { */ b", "a b"),
+            ("a \"{ \\\" // \" b", "a b"),
+            ("a r\"\\\" b", "a b"),
+            ("a r#\"{\"}\"# b", "a b"),
+            ("a br##\"\"# {\"## c", "a c"),
+            ("a r#fn b", "a r # fn b"),
+            ("bar\"{\" b", "bar b"),
+            ("'{' b'\\'' '\\u{7b}' 'ä' x", "x"),
+            ("fn f<'a, 'b>(x: &'a str) { }", "fn f < 'a , 'b > ( x : & 'a str ) { }"),
+            ("'a: loop { break 'a; }", "'a : loop { break 'a ; }"),
+            ("\"open {", ""),
+            ("/* open {", ""),
+            ("r#\"open {\"", ""),
+            ("'\\", "' \\"),
+            ("'", "'"),
+        ] {
+            let found = tokens(text, Language::Rust).into_iter();
+            let code = found.filter(|token| !matches!(token.kind, Kind::Text | Kind::Character));
+            let code: Vec<&str> = code.map(|token| &text[token.start..token.end]).collect();
+            assert_eq!(code.join(" "), expected, "{text}");
+        }
+    }
+}

@@ -11,10 +11,10 @@ pub(super) const LONGEST_LINE: usize = 300;
 /// Most brackets that may be left open within a pair.
 const DEEPEST: usize = 64;
 
-pub(super) struct Source<'a> {
-    pub(super) text: &'a str,
+pub(crate) struct Source<'a> {
+    pub(crate) text: &'a str,
     pub(super) language: Language,
-    pub(super) tokens: Vec<Token>,
+    pub(crate) tokens: Vec<Token>,
     /// The other bracket of a bracket.
     partners: Vec<Option<usize>>,
     pub(super) lines: Vec<Line>,
@@ -34,7 +34,7 @@ pub(super) struct Line {
 }
 
 impl<'a> Source<'a> {
-    pub(super) fn new(language: Language, text: &'a str) -> Self {
+    pub(crate) fn new(language: Language, text: &'a str) -> Self {
         let tokens = tokens(text, language);
         let partners = partners(text, &tokens);
         let mut lines = lines(text);
@@ -63,25 +63,36 @@ impl<'a> Source<'a> {
     }
 
     /// The text of a token; empty past the last one.
-    pub(super) fn at(&self, token: usize) -> &'a str {
+    pub(crate) fn at(&self, token: usize) -> &'a str {
         self.tokens
             .get(token)
             .map_or("", |token| &self.text[token.start..token.end])
     }
 
-    pub(super) fn kind(&self, token: usize) -> Option<Kind> {
+    /// Where a token begins; the end of the text past the last one.
+    pub(crate) fn start_of(&self, token: usize) -> usize {
+        self.tokens.get(token).map_or(self.text.len(), |token| token.start)
+    }
+
+    /// Whether a byte is within a token, as line breaks of texts are.
+    pub(crate) fn is_in_token(&self, at: usize) -> bool {
+        let token = self.tokens.partition_point(|token| token.end <= at);
+        self.tokens.get(token).is_some_and(|token| token.start <= at)
+    }
+
+    pub(crate) fn kind(&self, token: usize) -> Option<Kind> {
         self.tokens.get(token).map(|token| token.kind)
     }
 
-    pub(super) fn is_word(&self, token: usize) -> bool {
+    pub(crate) fn is_word(&self, token: usize) -> bool {
         self.kind(token) == Some(Kind::Word)
     }
 
-    pub(super) fn is_punct(&self, token: usize, text: &str) -> bool {
+    pub(crate) fn is_punct(&self, token: usize, text: &str) -> bool {
         self.kind(token) == Some(Kind::Punct) && self.at(token) == text
     }
 
-    pub(super) fn partner(&self, token: usize) -> Option<usize> {
+    pub(crate) fn partner(&self, token: usize) -> Option<usize> {
         self.partners.get(token).copied().flatten()
     }
 

@@ -2,10 +2,8 @@
 
 use std::ops::Range;
 
-use super::{
-    items::{BlockShape, TestBlock, name_at},
-    lex::{DocComment, DocStyle, RustCode},
-};
+use super::items::{BlockShape, TestBlock, name_at};
+use crate::mutants::{Source, block_comment};
 
 /// Words after the fence that tell how to test an example. Any other word names another language.
 const EXAMPLE_WORDS: [&str; 7] = [
@@ -18,6 +16,20 @@ const EXAMPLE_WORDS: [&str; 7] = [
     "standalone",
 ];
 
+/// A documentation comment.
+struct DocComment {
+    range: Range<usize>,
+    style: DocStyle,
+    /// Whether it documents its surroundings, as `//!` does.
+    is_inner: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum DocStyle {
+    Line,
+    Block,
+}
+
 /// A line of documentation.
 struct DocLine<'a> {
     /// The whole line, including the comment sign.
@@ -26,9 +38,11 @@ struct DocLine<'a> {
 }
 
 /// Finds the examples of a file in order, except those in `tests`, which are compared with the surrounding block.
-pub(super) fn find(text: &str, code: &RustCode, tests: &[Range<usize>]) -> Vec<TestBlock> {
+pub(super) fn find(source: &Source<'_>, tests: &[Range<usize>]) -> Vec<TestBlock> {
+    let text = source.text;
     let mut blocks = Vec::new();
-    let mut docs = code.docs.as_slice();
+    let docs = docs(source);
+    let mut docs = docs.as_slice();
     while let Some(first) = docs.first() {
         let count = 1 + docs
             .windows(2)
@@ -47,12 +61,42 @@ pub(super) fn find(text: &str, code: &RustCode, tests: &[Range<usize>]) -> Vec<T
         let what = if first.is_inner {
             "the module".to_owned()
         } else {
-            name_at(code, code.skip_blanks(end, code.bytes.len()))
+            name_at(source, source.tokens.partition_point(|token| token.start < end))
         };
         let lines: Vec<DocLine<'_>> = together.iter().flat_map(|doc| lines(text, doc)).collect();
         blocks.extend(examples(&lines, &format!("doctest of {what}"), first.style));
     }
     blocks
+}
+
+/// Finds the documentation among the comments, which stand between tokens.
+fn docs(source: &Source<'_>) -> Vec<DocComment> {
+    let mut docs = Vec::new();
+    let ends = source.tokens.iter().map(|token| token.start).chain([source.text.len()]);
+    let mut at = 0;
+    for (number, end) in ends.enumerate() {
+        while let Some(start) = source.text[at..end].find('/').map(|found| at + found) {
+            let rest = &source.text[start..end];
+            let (style, length) = match rest.starts_with("//") {
+                true => (DocStyle::Line, rest.find('\n').unwrap_or(rest.len())),
+                false => (DocStyle::Block, block_comment(rest, true)),
+            };
+            at = start + length;
+            let (third, fourth) = (rest.as_bytes().get(2), rest.as_bytes().get(3));
+            // Not documentation: `////`, `/***` and `/**/`.
+            let is_outer = match style {
+                DocStyle::Line => third == Some(&b'/') && fourth != Some(&b'/'),
+                DocStyle::Block => third == Some(&b'*') && !matches!(fourth, Some(b'*' | b'/')),
+            };
+            let is_inner = third == Some(&b'!');
+            if is_outer || is_inner {
+                let range = start..at;
+                docs.push(DocComment { range, style, is_inner });
+            }
+        }
+        at = source.tokens.get(number).map_or(end, |token| token.end);
+    }
+    docs
 }
 
 fn belong_together(text: &str, one: &DocComment, next: &DocComment) -> bool {
@@ -150,4 +194,20 @@ pub(super) fn as_comment(text: &str, style: DocStyle, is_inner: bool, indent: &s
         .map(|line| format!("{prefix}{line}").trim_end().to_owned())
         .collect();
     lines.join(&format!("\n{indent}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mutants::Language;
+
+    #[test]
+    fn comments_for_rustdoc_are_told_from_others() {
+        let docs = |text| {
+            let docs = docs(&Source::new(Language::Rust, text)).into_iter();
+            docs.map(|doc| doc.is_inner).collect::<Vec<_>>()
+        };
+        assert_eq!(docs("/// a\n//! b\n//// c\n// d\n"), [false, true]);
+        assert_eq!(docs("/** a */ /*! b */ /*** c */ /**/ /* d */"), [false, true]);
+    }
 }

@@ -2,11 +2,9 @@
 
 use std::ops::Range;
 
-use super::lex::{LITERAL, RustCode};
+use crate::mutants::{Kind, Source};
 
 const DEPTH_CAP: usize = 64;
-/// Most bytes after the documentation in which an item's name is searched.
-const NAME_CAP_BYTES: usize = 4096;
 
 /// A guarded part of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +28,7 @@ pub(super) enum BlockShape {
     Item,
     /// A module with a body that exists only for tests.
     Module,
-    Doctest(super::lex::DocStyle),
+    Doctest(super::doctests::DocStyle),
 }
 
 /// A module, implementation or trait with a body.
@@ -60,69 +58,69 @@ struct ItemContext {
 }
 
 struct ItemScan<'a> {
-    text: &'a str,
-    code: &'a RustCode,
+    source: &'a Source<'a>,
     found: GuardedItems,
 }
 
 /// The beginning of an item.
 #[derive(Default)]
-struct ItemHead {
-    keyword: String,
-    name: String,
+struct ItemHead<'a> {
+    keyword: &'a str,
+    name: &'a str,
 }
 
-pub(super) fn find(text: &str, code: &RustCode) -> GuardedItems {
+pub(super) fn find(source: &Source<'_>) -> GuardedItems {
     let mut scan = ItemScan {
-        text,
-        code,
+        source,
         found: GuardedItems::default(),
     };
-    scan.items(0..text.len(), ItemContext::default());
+    scan.items(0..source.tokens.len(), ItemContext::default());
     scan.found
 }
 
-/// Returns the name of the item at `at`, for people.
-pub(super) fn name_at(code: &RustCode, mut at: usize) -> String {
-    let to = code.bytes.len().min(at + NAME_CAP_BYTES);
-    while let Some((open, _)) = attribute(code, at, to) {
-        at = code.skip_blanks(code.closing(open, to) + 1, to);
+/// Returns the name of the item at a token, for people.
+pub(super) fn name_at(source: &Source<'_>, mut at: usize) -> String {
+    while let Some((open, _)) = attribute(source, at) {
+        at = closing(source, open, source.tokens.len()) + 1;
     }
-    let head = head(code, at, to);
-    if head.keyword.is_empty() {
-        return code.word(code.skip_blanks(at, to), to).to_owned();
+    match head(source, at) {
+        ItemHead { keyword: "", .. } if source.is_word(at) => source.at(at).to_owned(),
+        head => format!("{} {}", head.keyword, head.name).trim().to_owned(),
     }
-    format!("{} {}", head.keyword, head.name).trim_end().to_owned()
+}
+
+/// The tokens of a range without blanks and comments.
+fn squeezed(source: &Source<'_>, range: Range<usize>) -> String {
+    range.map(|token| source.at(token)).collect()
 }
 
 impl ItemScan<'_> {
+    /// Reads the items of a range of tokens.
     fn items(&mut self, range: Range<usize>, mut place: ItemContext) {
-        let (code, to) = (self.code, range.end);
-        let mut at = code.skip_blanks(range.start, to);
+        let (source, to) = (self.source, range.end);
+        let mut at = range.start;
         while at < to {
             let start = at;
             let mut attributes = Vec::new();
             let mut is_inner = false;
-            while let Some((open, inner)) = attribute(code, at, to) {
-                let close = code.closing(open, to);
-                attributes.push(code.squeezed(self.text, open + 1..close));
-                at = code.skip_blanks(close + 1, to);
-                if inner {
-                    is_inner = true;
-                    break;
-                }
+            while let Some((open, inner)) = attribute(source, at).filter(|(open, _)| *open < to && !is_inner) {
+                let close = closing(source, open, to);
+                attributes.push(squeezed(source, open + 1..close));
+                at = close + 1;
+                is_inner = inner;
             }
             if is_inner {
                 for attribute in attributes {
                     if place.container.is_empty() && !condition(&attribute).is_empty() {
-                        self.found.conditions.push((condition(&attribute), start..at));
+                        let range = source.start_of(start)..source.start_of(at);
+                        self.found.conditions.push((condition(&attribute), range));
                     }
-                    self.inner(&attribute, &range, &mut place);
+                    self.inner(&attribute, &mut place);
                 }
             } else if at < to {
                 at = self.item(start, at, to, &attributes, &place);
             }
-            at = code.skip_blanks(at.max(start + 1), to);
+            at = at.max(start + 1);
         }
         if let (Some(module), []) = (place.module, place.container.as_slice()) {
             self.close_module(module);
@@ -130,13 +128,13 @@ impl ItemScan<'_> {
     }
 
     /// Applies an inner attribute, of the file or of the current module.
-    fn inner(&mut self, attribute: &str, range: &Range<usize>, place: &mut ItemContext) {
+    fn inner(&mut self, attribute: &str, place: &mut ItemContext) {
         place.conditions.push_str(&condition(attribute));
         if is_for_tests(attribute) && place.container.is_empty() && place.module.is_none() {
             place.module = Some(self.found.blocks.len());
             self.add(
                 "#![cfg(test)]".to_owned(),
-                range.clone(),
+                0..self.source.text.len(),
                 BlockShape::Module,
                 &ItemContext::default(),
             );
@@ -145,8 +143,9 @@ impl ItemScan<'_> {
 
     /// Reads the item at `at`, whose attributes begin at `start`. Returns its end.
     fn item(&mut self, start: usize, at: usize, to: usize, attributes: &[String], place: &ItemContext) -> usize {
-        let head = head(self.code, at, to);
-        let (end, body) = item_end(self.code, at, to, &head);
+        let head = head(self.source, at);
+        let (end, body) = item_end(self.source, at, to, &head);
+        let range = self.source.start_of(start)..self.source.tokens[end - 1].end;
         let name = format!("{} {}", head.keyword, head.name).trim_end().to_owned();
         let is_for_tests = attributes.iter().any(|attribute| is_for_tests(attribute));
         let is_test = attributes.iter().any(|attribute| is_test(attribute));
@@ -165,14 +164,14 @@ impl ItemScan<'_> {
             conditions: format!("{}{conditions}", place.conditions),
             module: place.module,
         };
-        match (head.keyword.as_str(), body) {
+        match (head.keyword, body) {
             ("mod", Some(body)) if is_for_tests && !is_in_tests => {
                 let module = self.found.blocks.len();
                 let inside = ItemContext {
                     module: Some(module),
                     ..inside()
                 };
-                self.add(name, start..end, BlockShape::Module, place);
+                self.add(name, range, BlockShape::Module, place);
                 self.enter(body, inside);
                 self.close_module(module);
             }
@@ -180,15 +179,15 @@ impl ItemScan<'_> {
                 let inside = inside();
                 self.enter(body, inside);
             }
-            ("mod", None) if is_called_tests(&head.name) && !is_in_tests => {
-                self.add(name, start..end, BlockShape::Item, place);
+            ("mod", None) if is_called_tests(head.name) && !is_in_tests => {
+                self.add(name, range, BlockShape::Item, place);
             }
-            ("fn", _) if is_test => self.add(name, start..end, BlockShape::Item, place),
+            ("fn", _) if is_test => self.add(name, range, BlockShape::Item, place),
             (_, _) if is_in_tests => {}
-            ("macro", _) if self.code.squeezed(self.text, at..end).contains("#[test]") => {
-                self.add(name, start..end, BlockShape::Item, place);
+            ("macro", _) if squeezed(self.source, at..end).contains("#[test]") => {
+                self.add(name, range, BlockShape::Item, place);
             }
-            (_, _) if is_for_tests || is_test => self.add(name, start..end, BlockShape::Item, place),
+            (_, _) if is_for_tests || is_test => self.add(name, range, BlockShape::Item, place),
             (_, _) => {}
         }
         end
@@ -199,7 +198,7 @@ impl ItemScan<'_> {
         self.found.containers.push(Container {
             path: inside.container.clone(),
             conditions: inside.conditions.clone(),
-            end: close,
+            end: self.source.start_of(close),
         });
         if inside.container.len() < DEPTH_CAP {
             self.items(open + 1..close, inside);
@@ -231,8 +230,8 @@ impl ItemScan<'_> {
     /// Returns the non-blank lines of a range, without the parts `left_out`. The first line's indentation is removed
     /// from all, so that a block moved into another module stays the same. Literals are kept.
     fn dedented(&self, range: &Range<usize>, left_out: &[Range<usize>]) -> String {
-        let before = self
-            .text
+        let text = self.source.text;
+        let before = text
             .get(..range.start)
             .and_then(|before| before.rsplit('\n').next())
             .unwrap_or_default();
@@ -245,11 +244,11 @@ impl ItemScan<'_> {
                 at = at.max(part.end);
                 continue;
             }
-            if self.code.bytes[at] == b'\n' {
+            if text.as_bytes()[at] == b'\n' && !self.source.is_in_token(at) {
                 push_line(&mut lines, &line, indent);
                 line.clear();
             } else {
-                line.push(self.text.as_bytes()[at]);
+                line.push(text.as_bytes()[at]);
             }
             at += 1;
         }
@@ -257,94 +256,67 @@ impl ItemScan<'_> {
         lines
     }
 
-    fn container_name(&self, head: &ItemHead, at: usize, body: Option<(usize, usize)>) -> String {
+    fn container_name(&self, head: &ItemHead<'_>, at: usize, body: Option<(usize, usize)>) -> String {
         if head.keyword == "mod" {
             return format!("mod {}", head.name);
         }
-        let header = body.and_then(|(open, _)| self.text.get(at..open)).unwrap_or_default();
+        let bytes = body.map(|(open, _)| self.source.start_of(at)..self.source.start_of(open));
+        let header = bytes.and_then(|bytes| self.source.text.get(bytes)).unwrap_or_default();
         header.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 }
 
-/// Returns the position of the bracket of an attribute at `at`, and whether it is an inner attribute.
-fn attribute(code: &RustCode, at: usize, to: usize) -> Option<(usize, bool)> {
-    if at >= to || code.bytes[at] != b'#' {
-        return None;
-    }
-    let mut open = code.skip_blanks(at + 1, to);
-    let inner = open < to && code.bytes[open] == b'!';
-    if inner {
-        open = code.skip_blanks(open + 1, to);
-    }
-    (open < to && code.bytes[open] == b'[').then_some((open, inner))
+/// Returns the bracket of an attribute at a token, and whether it is an inner attribute.
+fn attribute(source: &Source<'_>, at: usize) -> Option<(usize, bool)> {
+    let inner = source.is_punct(at + 1, "!");
+    let open = at + 1 + usize::from(inner);
+    (source.is_punct(at, "#") && source.is_punct(open, "[")).then_some((open, inner))
 }
 
-fn head(code: &RustCode, mut at: usize, to: usize) -> ItemHead {
+/// Returns the bracket that closes the one at `open`, or `to`.
+fn closing(source: &Source<'_>, open: usize, to: usize) -> usize {
+    let close = source.partner(open).filter(|close| (open..to).contains(close));
+    close.unwrap_or(to)
+}
+
+fn head<'a>(source: &'a Source<'_>, mut at: usize) -> ItemHead<'a> {
     loop {
         // Skips the `"C"` of a foreign function.
-        at = (at..to)
-            .find(|&at| !matches!(code.bytes[at], LITERAL | b' ' | b'\n' | b'\r' | b'\t'))
-            .unwrap_or(to);
-        let word = code.word(at, to);
-        let after = code.skip_blanks(at + word.len(), to);
-        let next = code.word(after, to);
-        match word {
-            "pub" if code.bytes.get(after) == Some(&b'(') => at = code.closing(after, to) + 1,
-            "const" if !matches!(next, "fn" | "unsafe" | "async" | "extern") => {
-                return ItemHead {
-                    keyword: "const".to_owned(),
-                    name: next.to_owned(),
-                };
-            }
-            "extern" if next == "crate" => {
-                return ItemHead {
-                    keyword: "use".to_owned(),
-                    name: next.to_owned(),
-                };
-            }
-            "pub" | "default" | "unsafe" | "async" | "extern" | "const" if after > at => at = after,
+        while source.kind(at) == Some(Kind::Text) {
+            at += 1;
+        }
+        let (keyword, next) = (source.at(at), source.at(at + 1));
+        let named = |keyword, name| ItemHead { keyword, name };
+        match keyword {
+            "pub" if next == "(" => at = closing(source, at + 1, source.tokens.len()) + 1,
+            "const" if !matches!(next, "fn" | "unsafe" | "async" | "extern") => return named("const", next),
+            "extern" if next == "crate" => return named("use", next),
+            "pub" | "default" | "unsafe" | "async" | "extern" | "const" => at += 1,
             "mod" | "fn" | "trait" | "struct" | "enum" | "union" | "static" | "type" => {
-                let name = if next == "mut" { "" } else { next };
-                return ItemHead {
-                    keyword: word.to_owned(),
-                    name: name.to_owned(),
-                };
+                return named(keyword, if next == "mut" { "" } else { next });
             }
-            "use" | "impl" => {
-                return ItemHead {
-                    keyword: word.to_owned(),
-                    name: String::new(),
-                };
-            }
-            "" => return ItemHead::default(),
-            word if code.bytes.get(after) == Some(&b'!') => {
-                return ItemHead {
-                    keyword: "macro".to_owned(),
-                    name: word.to_owned(),
-                };
-            }
+            "use" | "impl" => return named(keyword, ""),
+            _ if !source.is_word(at) => return ItemHead::default(),
+            word if next == "!" => return named("macro", word),
             // A macro with a path.
-            _ if code.bytes.get(after) == Some(&b':') => {
-                at = after + code.bytes[after..].iter().take_while(|&&byte| byte == b':').count()
-            }
+            _ if next == "::" => at += 2,
             _ => return ItemHead::default(),
         }
     }
 }
 
-/// Returns the end of an item, and the positions of its body's brackets.
-fn item_end(code: &RustCode, at: usize, to: usize, head: &ItemHead) -> (usize, Option<(usize, usize)>) {
-    let has_value = matches!(head.keyword.as_str(), "use" | "const" | "static" | "type");
+/// Returns the end of an item, and its body's brackets.
+fn item_end(source: &Source<'_>, at: usize, to: usize, head: &ItemHead<'_>) -> (usize, Option<(usize, usize)>) {
+    let has_value = matches!(head.keyword, "use" | "const" | "static" | "type");
     let mut at = at;
     while at < to {
-        match code.bytes[at] {
-            b';' => return (at + 1, None),
-            b'{' if !has_value => {
-                let close = code.closing(at, to);
+        match source.at(at) {
+            ";" | ")" | "]" | "}" => return (at + 1, None),
+            "{" if !has_value => {
+                let close = closing(source, at, to);
                 return ((close + 1).min(to), Some((at, close)));
             }
-            b'(' | b'[' | b'{' => at = code.closing(at, to) + 1,
-            b')' | b']' | b'}' => return (at + 1, None),
+            "(" | "[" | "{" => at = closing(source, at, to) + 1,
             _ => at += 1,
         }
     }
