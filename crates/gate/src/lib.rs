@@ -7,11 +7,9 @@
 
 #![deny(unreachable_pub)]
 
-mod data_file;
 pub mod guard;
 pub mod mutants;
 pub mod runner;
 mod suppressions;
 
-pub use data_file::DataFileError;
 pub use suppressions::added_suppressions;

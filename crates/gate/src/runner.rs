@@ -15,7 +15,7 @@ mod runners;
 mod tally;
 mod tap;
 
-pub use manifest::{InlineTests, Runner, StartCommand};
+pub use manifest::{InlineTests, Runner, RunnerError, StartCommand};
 pub use reader::OutputReader;
 pub use report::{IdSource, ReportError, TestReport, read_report};
 pub use runners::Runners;

@@ -1,63 +1,79 @@
 //! A runner as described in its file.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, error::Error, fmt};
 
 use ralph_text::path_glob::PathGlob;
-use serde::Deserialize;
-use toml::Spanned;
+use regex_lite::Captures;
+use serde::{Deserialize, Deserializer, de::Error as _};
 
 use super::{
     pattern::{Bytes, LinePattern},
     tally::CountKind,
 };
-use crate::data_file::{DataFile, DataFileError};
 
 /// A test runner: the files that decide the results of its tests, and the patterns of its output.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Runner {
+    #[serde(skip)]
     pub id: String,
     /// Display name.
     pub title: String,
-    /// Globs of files that contain tests.
-    pub tests: Vec<String>,
-    /// Globs of files that configure it as a whole.
-    pub config: Vec<String>,
-    /// Globs of file names that shadow its own modules.
-    pub shadows: Vec<String>,
-    /// How to find tests in source files; `None` if it has none there.
-    pub blocks: Option<InlineTests>,
+    #[serde(default)]
     pub(super) command: Vec<LinePattern>,
     /// The arguments with which it runs only some tests: `{files}` stands for their files, `{names}` for their names and
     /// `{any_name}` for an expression that matches these. `None` if it cannot be told.
     pub(super) narrow: Option<String>,
-    /// `None` for a runner that only starts others, such as `make`.
-    pub(super) output: Option<ResultFormat>,
+    /// Globs of files that contain tests.
+    #[serde(default)]
+    pub tests: Vec<String>,
+    /// Globs of files that configure it as a whole.
+    #[serde(default)]
+    pub config: Vec<String>,
+    /// Globs of file names that shadow its own modules.
+    #[serde(default)]
+    pub shadows: Vec<String>,
+    /// How to find tests in source files; `None` if it has none there.
+    pub blocks: Option<InlineTests>,
     /// Its output is only considered if no other runner's is recognised.
+    #[serde(default)]
     pub(super) fallback: bool,
     /// Command lines with which it prints nothing about passed tests, so that its output cannot be counted.
+    #[serde(default)]
     pub(super) silent: Vec<LinePattern>,
     /// How projects with certain files start it; the first that fits is used.
+    #[serde(default)]
     pub start: Vec<StartCommand>,
+    /// `None` for a runner that only starts others, such as `make`.
+    pub(super) output: Option<OutputPatterns>,
 }
 
 /// The command that runs the tests of projects with certain files.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct StartCommand {
     /// Files or directories of which the project has to have each.
+    #[serde(deserialize_with = "globs")]
     pub files: Vec<PathGlob>,
+    says: Option<LinePattern>,
     pub command: String,
     /// The command that installs the packages of the project.
     pub install: Option<String>,
-    says: Vec<LinePattern>,
+    #[serde(default)]
     missing: Vec<LinePattern>,
+}
+
+fn globs<'de, D: Deserializer<'de>>(written: D) -> Result<Vec<PathGlob>, D::Error> {
+    let written = Vec::<String>::deserialize(written)?;
+    let globs = written.iter().map(|glob| PathGlob::new(glob).map_err(D::Error::custom));
+    globs.collect()
 }
 
 impl StartCommand {
     /// Whether the text of the first file says that there are tests.
     pub fn is_said_by(&self, text: &str) -> bool {
-        self.says
-            .iter()
-            .all(|pattern| text.lines().any(|line| pattern.is_match(line)))
+        let mut says = self.says.iter();
+        says.all(|pattern| text.lines().any(|line| pattern.is_match(line)))
     }
 
     /// The command that installs the packages that are missing, as the output says.
@@ -75,17 +91,13 @@ pub enum InlineTests {
     Rust,
 }
 
-/// The format of a runner's output.
-#[derive(Debug, Clone)]
-pub(super) enum ResultFormat {
-    Lines(Box<OutputPatterns>),
-    Tap,
-}
-
 /// Patterns of output lines.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub(super) struct OutputPatterns {
-    pub(super) open: Vec<LinePattern>,
+    /// The format; `None` for that of the patterns.
+    pub(super) form: Option<OutputForm>,
+    pub(super) open: Vec<OpenPattern>,
     pub(super) line: Vec<CountingPattern>,
     pub(super) first: Vec<CountingPattern>,
     pub(super) part: Vec<CountingPattern>,
@@ -93,16 +105,80 @@ pub(super) struct OutputPatterns {
     pub(super) none: Vec<LinePattern>,
     pub(super) count: CountSource,
     words: BTreeMap<String, CountKind>,
-    pub(super) test: Vec<(CountKind, LinePattern)>,
+    test: TestPatterns,
     /// Every line that matters has all bytes of one of these.
+    #[serde(skip)]
     pub(super) needs: Vec<Bytes>,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum OutputForm {
+    Tap,
+}
+
+/// Patterns of lines about single tests.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct TestPatterns {
+    passed: Vec<NamingPattern>,
+    failed: Vec<NamingPattern>,
+    skipped: Vec<NamingPattern>,
+    expected: Vec<NamingPattern>,
+}
+
+/// A pattern whose only group is a number of tests.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "String")]
+pub(super) struct OpenPattern(pub(super) LinePattern);
+
+impl TryFrom<String> for OpenPattern {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        LinePattern::with_groups(&text, &["planned"]).map(OpenPattern)
+    }
+}
+
+/// A pattern whose only group is the name of a test.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "String")]
+struct NamingPattern(LinePattern);
+
+impl TryFrom<String> for NamingPattern {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let pattern = LinePattern::with_groups(&text, &["id"])?;
+        let names_tests = pattern.groups().next().is_some();
+        let unnamed = "the pattern names no test; write a group `(?<id>…)`";
+        names_tests
+            .then_some(NamingPattern(pattern))
+            .ok_or_else(|| unnamed.to_owned())
+    }
+}
+
 /// A pattern, with its groups that count tests.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "String")]
 pub(super) struct CountingPattern {
     pub(super) pattern: LinePattern,
     pub(super) groups: Vec<(String, CountKind)>,
+}
+
+impl TryFrom<String> for CountingPattern {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let pattern = LinePattern::new(&text)?;
+        let counting = pattern.groups().filter(|group| *group != "list").map(|group| {
+            let kinds = || CountKind::ALL.map(|kind| format!("`{}`", kind.name())).join(", ");
+            let unknown = || format!("unknown kind `{group}` of a group; use one of {}, or `list`", kinds());
+            Ok((group.to_owned(), CountKind::from_group(group).ok_or_else(unknown)?))
+        });
+        let groups = counting.collect::<Result<_, String>>()?;
+        Ok(CountingPattern { groups, pattern })
+    }
 }
 
 /// The lines that counts are taken from.
@@ -119,10 +195,9 @@ impl OutputPatterns {
     fn needed(&self) -> Vec<Bytes> {
         let counting = [&self.line, &self.first, &self.part, &self.last];
         let counting = counting.into_iter().flatten().map(|counting| &counting.pattern);
-        let plain = self.open.iter().chain(&self.none);
-        let patterns = counting
-            .chain(plain)
-            .chain(self.test.iter().map(|(_, pattern)| pattern));
+        let open = self.open.iter().map(|OpenPattern(pattern)| pattern);
+        let tests = self.tests().map(|(_, pattern)| pattern);
+        let patterns = counting.chain(open).chain(&self.none).chain(tests);
         let mut needed: Vec<Bytes> = patterns.flat_map(|pattern| pattern.needs.clone()).collect();
         needed.dedup();
         let fewer = |all: &[Bytes], of: &Bytes| all.iter().any(|other| other != of && of.have(*other));
@@ -131,9 +206,32 @@ impl OutputPatterns {
         needed
     }
 
+    fn tests(&self) -> impl Iterator<Item = (CountKind, &LinePattern)> {
+        let TestPatterns {
+            passed,
+            failed,
+            skipped,
+            expected,
+        } = &self.test;
+        of_kind(CountKind::Passed, passed)
+            .chain(of_kind(CountKind::Failed, failed))
+            .chain(of_kind(CountKind::Skipped, skipped))
+            .chain(of_kind(CountKind::Expected, expected))
+    }
+
+    /// Returns the result and the name of the test that a line is about.
+    pub(super) fn test<'l>(&self, line: &'l str) -> Option<(CountKind, Captures<'l>)> {
+        self.tests()
+            .find_map(|(kind, pattern)| Some((kind, pattern.captures(line)?)))
+    }
+
     pub(super) fn kind_of_word(&self, word: &str) -> Option<CountKind> {
         self.words.get(word).copied()
     }
+}
+
+fn of_kind(kind: CountKind, patterns: &[NamingPattern]) -> impl Iterator<Item = (CountKind, &LinePattern)> {
+    patterns.iter().map(move |NamingPattern(pattern)| (kind, pattern))
 }
 
 impl Runner {
@@ -145,224 +243,40 @@ impl Runner {
     /// Parses the file of the runner `id`.
     ///
     /// # Errors
-    /// [`DataFileError`] names the line, the key and the allowed values of the first error.
-    pub fn parse(id: &str, text: &str) -> Result<Runner, DataFileError> {
-        let parser = RunnerParser(DataFile {
-            name: format!("runner `{id}`"),
-            text,
-        });
-        let written: WrittenRunner = parser.0.parse()?;
-        Ok(Runner {
-            id: id.to_owned(),
-            title: written.title,
-            tests: written.tests,
-            config: written.config,
-            shadows: written.shadows,
-            blocks: written.blocks,
-            command: parser.patterns("command", &written.command, &[])?,
-            narrow: written.narrow,
-            output: written.output.map(|output| parser.output(output)).transpose()?,
-            fallback: written.fallback,
-            silent: parser.patterns("silent", &written.silent, &[])?,
-            start: parser.start(written.start)?,
-        })
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WrittenRunner {
-    title: String,
-    #[serde(default)]
-    command: Vec<Spanned<String>>,
-    narrow: Option<String>,
-    #[serde(default)]
-    tests: Vec<String>,
-    #[serde(default)]
-    config: Vec<String>,
-    #[serde(default)]
-    shadows: Vec<String>,
-    blocks: Option<InlineTests>,
-    #[serde(default)]
-    fallback: bool,
-    #[serde(default)]
-    silent: Vec<Spanned<String>>,
-    #[serde(default)]
-    start: Vec<WrittenStart>,
-    output: Option<WrittenOutput>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WrittenStart {
-    files: Vec<Spanned<String>>,
-    says: Option<Spanned<String>>,
-    command: String,
-    install: Option<String>,
-    #[serde(default)]
-    missing: Vec<Spanned<String>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WrittenOutput {
-    form: Option<OutputForm>,
-    #[serde(default)]
-    open: Vec<Spanned<String>>,
-    #[serde(default)]
-    line: Vec<Spanned<String>>,
-    #[serde(default)]
-    first: Vec<Spanned<String>>,
-    #[serde(default)]
-    part: Vec<Spanned<String>>,
-    #[serde(default)]
-    last: Vec<Spanned<String>>,
-    #[serde(default)]
-    none: Vec<Spanned<String>>,
-    #[serde(default)]
-    count: CountSource,
-    #[serde(default)]
-    words: BTreeMap<String, Spanned<String>>,
-    #[serde(default)]
-    test: WrittenTest,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum OutputForm {
-    Tap,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields, default)]
-struct WrittenTest {
-    passed: Vec<Spanned<String>>,
-    failed: Vec<Spanned<String>>,
-    skipped: Vec<Spanned<String>>,
-    expected: Vec<Spanned<String>>,
-}
-
-/// The file being parsed.
-struct RunnerParser<'t>(DataFile<'t>);
-
-impl RunnerParser<'_> {
-    fn start(&self, written: Vec<WrittenStart>) -> Result<Vec<StartCommand>, DataFileError> {
-        let commands = written.into_iter().map(|start| {
-            let says = self.patterns("start.says", start.says.as_slice(), &[])?;
-            let files = start.files.iter().map(|glob| {
-                let wrong = |why| self.0.error_at(glob, format!("`start.files`: {why}"));
-                PathGlob::new(glob.get_ref()).map_err(wrong)
-            });
-            Ok(StartCommand {
-                files: files.collect::<Result<_, _>>()?,
-                command: start.command,
-                install: start.install,
-                says,
-                missing: self.patterns("start.missing", &start.missing, &[])?,
-            })
-        });
-        commands.collect()
-    }
-
-    fn output(&self, written: WrittenOutput) -> Result<ResultFormat, DataFileError> {
-        if let Some(OutputForm::Tap) = written.form {
-            return Ok(ResultFormat::Tap);
+    /// [`RunnerError`] names the line and the allowed values of the first error.
+    pub fn parse(id: &str, text: &str) -> Result<Runner, RunnerError> {
+        let mut runner: Runner = toml::from_str(text).map_err(|error| RunnerError {
+            runner: id.to_owned(),
+            line: error.span().map(|span| text[..span.start].matches('\n').count() + 1),
+            message: error.message().to_owned(),
+        })?;
+        runner.id = id.to_owned();
+        if let Some(output) = &mut runner.output {
+            let words = std::mem::take(&mut output.words).into_iter();
+            output.words = words.map(|(word, kind)| (word.to_lowercase(), kind)).collect();
+            output.needs = output.needed();
         }
-        let mut test = Vec::new();
-        for (key, kind, patterns) in [
-            ("output.test.passed", CountKind::Passed, &written.test.passed),
-            ("output.test.failed", CountKind::Failed, &written.test.failed),
-            ("output.test.skipped", CountKind::Skipped, &written.test.skipped),
-            ("output.test.expected", CountKind::Expected, &written.test.expected),
-        ] {
-            for (spanned, pattern) in patterns.iter().zip(self.patterns(key, patterns, &["id"])?) {
-                if pattern.groups().next().is_none() {
-                    let message = format!("`{key}`: the pattern names no test; write a group `(?<id>…)`");
-                    return Err(self.0.error_at(spanned, message));
-                }
-                test.push((kind, pattern));
-            }
+        Ok(runner)
+    }
+}
+
+/// An error in the file of a runner: its location, and the allowed values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunnerError {
+    runner: String,
+    /// Counted from 1.
+    line: Option<usize>,
+    message: String,
+}
+
+impl fmt::Display for RunnerError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "runner `{}`", self.runner)?;
+        if let Some(line) = self.line {
+            write!(formatter, ", line {line}")?;
         }
-        let mut lines = OutputPatterns {
-            open: self.patterns("output.open", &written.open, &["planned"])?,
-            line: self.counting("output.line", &written.line)?,
-            first: self.counting("output.first", &written.first)?,
-            part: self.counting("output.part", &written.part)?,
-            last: self.counting("output.last", &written.last)?,
-            none: self.patterns("output.none", &written.none, &[])?,
-            count: written.count,
-            words: self.words(&written.words)?,
-            test,
-            needs: Vec::new(),
-        };
-        lines.needs = lines.needed();
-        Ok(ResultFormat::Lines(Box::new(lines)))
-    }
-
-    fn words(&self, written: &BTreeMap<String, Spanned<String>>) -> Result<BTreeMap<String, CountKind>, DataFileError> {
-        let words = written.iter().map(|(word, name)| {
-            let kind = CountKind::ALL.into_iter().find(|kind| kind.name() == name.get_ref());
-            let kind = kind.ok_or_else(|| {
-                let message = format!(
-                    "`output.words`: unknown kind `{}`; use one of {}",
-                    name.get_ref(),
-                    kinds()
-                );
-                self.0.error_at(name, message)
-            })?;
-            Ok((word.to_lowercase(), kind))
-        });
-        words.collect()
-    }
-
-    fn counting(&self, key: &str, written: &[Spanned<String>]) -> Result<Vec<CountingPattern>, DataFileError> {
-        let patterns = written.iter().map(|text| {
-            let pattern = self.pattern(key, text)?;
-            let mut groups = Vec::new();
-            for group in pattern.groups().filter(|group| *group != "list") {
-                let kind = CountKind::from_group(group).ok_or_else(|| {
-                    let message = format!(
-                        "`{key}`: unknown kind `{group}` of a group; use one of {}, or `list`",
-                        kinds()
-                    );
-                    self.0.error_at(text, message)
-                })?;
-                groups.push((group.to_owned(), kind));
-            }
-            Ok(CountingPattern { pattern, groups })
-        });
-        patterns.collect()
-    }
-
-    fn patterns(
-        &self,
-        key: &str,
-        written: &[Spanned<String>],
-        known: &[&str],
-    ) -> Result<Vec<LinePattern>, DataFileError> {
-        let patterns = written.iter().map(|text| {
-            let pattern = self.pattern(key, text)?;
-            if let Some(group) = pattern.groups().find(|group| !known.contains(group)) {
-                let instead = match known {
-                    [] => "leave its name out".to_owned(),
-                    known => format!("name it `{}`", known.join("` or `")),
-                };
-                let message = format!("`{key}`: the group `{group}` has no meaning here; {instead}");
-                return Err(self.0.error_at(text, message));
-            }
-            Ok(pattern)
-        });
-        patterns.collect()
-    }
-
-    fn pattern(&self, key: &str, text: &Spanned<String>) -> Result<LinePattern, DataFileError> {
-        LinePattern::new(text.get_ref()).map_err(|error| {
-            let message = format!("`{key}`: not a pattern: {error}; write one of the syntax of the crate `regex-lite`");
-            self.0.error_at(text, message)
-        })
+        write!(formatter, ": {}", self.message)
     }
 }
 
-fn kinds() -> String {
-    CountKind::ALL.map(|kind| format!("`{}`", kind.name())).join(", ")
-}
+impl Error for RunnerError {}

@@ -2,6 +2,7 @@
 
 use memchr::memmem::Finder;
 use regex_lite::{Captures, Regex};
+use serde::Deserialize;
 
 /// The bytes that occur in a text; all outside of ASCII are one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -18,7 +19,8 @@ impl Bytes {
 }
 
 /// A pattern that is tested against every line of an output.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "String")]
 pub(super) struct LinePattern {
     regex: Regex,
     /// Every matching line begins with it.
@@ -30,8 +32,10 @@ pub(super) struct LinePattern {
 }
 
 impl LinePattern {
-    pub(super) fn new(text: &str) -> Result<LinePattern, regex_lite::Error> {
-        let regex = Regex::new(text)?;
+    pub(super) fn new(text: &str) -> Result<LinePattern, String> {
+        let wrong =
+            |error| format!("`{text}` is not a pattern: {error}; write one of the syntax of the crate `regex-lite`");
+        let regex = Regex::new(text).map_err(wrong)?;
         let chars: Vec<char> = text.chars().collect();
         // Flags change the meaning of plain characters.
         let plain = !text.contains("(?i") && !text.contains("(?x") && !text.contains("(?s");
@@ -41,6 +45,18 @@ impl LinePattern {
             literal: Finder::new(&if plain { literal(&chars) } else { String::new() }).into_owned(),
             needs: if plain { needs(&chars) } else { vec![Bytes::default()] },
         })
+    }
+
+    /// Parses a pattern without other groups than these.
+    pub(super) fn with_groups(text: &str, known: &[&str]) -> Result<LinePattern, String> {
+        let pattern = LinePattern::new(text)?;
+        let instead = match known {
+            [] => "leave its name out".to_owned(),
+            known => format!("name it `{}`", known.join("` or `")),
+        };
+        let unknown = pattern.groups().find(|group| !known.contains(group));
+        let unknown = unknown.map(|group| format!("the group `{group}` has no meaning here; {instead}"));
+        unknown.map_or(Ok(pattern), Err)
     }
 
     pub(super) fn is_match(&self, line: &str) -> bool {
@@ -62,6 +78,15 @@ impl LinePattern {
     /// Returns the names of its groups.
     pub(super) fn groups(&self) -> impl Iterator<Item = &str> {
         self.regex.capture_names().flatten()
+    }
+}
+
+/// A pattern without named groups.
+impl TryFrom<String> for LinePattern {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        LinePattern::with_groups(&text, &[])
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     ids::Ids,
-    manifest::{CountSource, OutputPatterns, ResultFormat, Runner},
+    manifest::{CountSource, OpenPattern, OutputForm, OutputPatterns, Runner},
     pattern::Bytes,
     report::TestReport,
     tally::{CountKind, Figures, Tally, number},
@@ -21,9 +21,10 @@ pub struct OutputReader<'r> {
 impl<'r> OutputReader<'r> {
     pub(super) fn new(runners: impl IntoIterator<Item = &'r Runner>) -> OutputReader<'r> {
         let outputs = runners.into_iter().filter_map(|runner| {
-            let state = match runner.output.as_ref()? {
-                ResultFormat::Lines(lines) => OutputState::Lines(Box::new(OutputLines::new(lines))),
-                ResultFormat::Tap => OutputState::Tap(Box::default()),
+            let lines = runner.output.as_ref()?;
+            let state = match lines.form {
+                None => OutputState::Lines(Box::new(OutputLines::new(lines))),
+                Some(OutputForm::Tap) => OutputState::Tap(Box::default()),
             };
             Some(RunnerOutput { runner, state })
         });
@@ -158,17 +159,17 @@ impl<'r> OutputLines<'r> {
             return;
         }
         let lines = self.lines;
-        if let Some(captures) = lines.open.iter().find_map(|pattern| pattern.captures(line)) {
+        if let Some(captures) = lines
+            .open
+            .iter()
+            .find_map(|OpenPattern(pattern)| pattern.captures(line))
+        {
             let planned = captures.name("planned").and_then(|text| number(text.as_str()));
             self.end_block();
             self.tally.open(planned);
         } else if lines.none.iter().any(|pattern| pattern.is_match(line)) {
             self.none_found = true;
-        } else if let Some((kind, captures)) = lines
-            .test
-            .iter()
-            .find_map(|(kind, pattern)| Some((*kind, pattern.captures(line)?)))
-        {
+        } else if let Some((kind, captures)) = lines.test(line) {
             self.ids.add(captures.name("id").map_or("", |id| id.as_str()), kind);
         }
     }

@@ -1,11 +1,13 @@
 //! Counts of tests, block by block; a runner prints a block at the end of each session.
 
 use regex_lite::Captures;
+use serde::Deserialize;
 
 use super::manifest::OutputPatterns;
 
 /// The kind of tests that a number in a closing line, or the line of a single test, counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(super) enum CountKind {
     Passed,
     Failed,

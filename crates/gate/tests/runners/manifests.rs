@@ -89,7 +89,7 @@ fn what_is_wrong_with_a_runner_is_said_with_its_line() {
         ),
         (
             "title = \"x\"\ncommand = [\n  \"a\",\n  \"(\",\n]\n",
-            "line 4: `command`: not a pattern: ",
+            "line 2: `(` is not a pattern: ",
         ),
         (
             "title = \"x\"\nblocks = \"go\"\n",
@@ -97,19 +97,19 @@ fn what_is_wrong_with_a_runner_is_said_with_its_line() {
         ),
         (
             "title = \"x\"\n[output]\nline = ['(?<pased>\\d+) passed']\n",
-            "line 3: `output.line`: unknown kind `pased` of a group; use one of `passed`, `failed`",
+            "line 3: unknown kind `pased` of a group; use one of `passed`, `failed`",
         ),
         (
             "title = \"x\"\n[output]\nopen = ['(?<total>\\d+)']\n",
-            "line 3: `output.open`: the group `total` has no meaning here; name it `planned`",
+            "line 3: the group `total` has no meaning here; name it `planned`",
         ),
         (
             "title = \"x\"\n[output.test]\npassed = ['^ok']\n",
-            "line 3: `output.test.passed`: the pattern names no test; write a group `(?<id>",
+            "line 3: the pattern names no test; write a group `(?<id>",
         ),
         (
             "title = \"x\"\n[output.words]\nokay = \"pass\"\n",
-            "line 3: `output.words`: unknown kind `pass`; use one of `passed`",
+            "line 3: unknown variant `pass`, expected one of `passed`, `failed`",
         ),
     ] {
         let error = Runner::parse("x", text).unwrap_err().to_string();
