@@ -16,7 +16,7 @@ use std::{
 use parking_lot::{Mutex, MutexGuard};
 use ralph_core::event::{Checkpoint, RunId};
 use ralph_gate::guard::FileContent;
-use ralph_git::{CheckedOut, GitError, Repository};
+use ralph_git::{CheckedOut, Repository};
 use ralph_system::{
     files::read_bytes,
     os::{disk::free_bytes, now_ms},
@@ -27,14 +27,13 @@ use ralph_system::{
         stamps_below,
     },
 };
-use ralph_text::with_causes;
 use ralph_words::size_in_words;
 
 use super::{
     packages::{PackagesRecord, notes_of_tools, room_setup},
     room_caches::RoomCaches,
     room_layers::{RoomLayer, write_content},
-    room_packages::{Installed, PackageLists, RoomPackages, clear, move_to, named},
+    room_packages::{Installed, PackageLists, RoomPackages, clear, in_words, move_to, named},
 };
 
 const GIT: &str = ".git";
@@ -134,7 +133,7 @@ impl Room {
     ) -> Result<Room, String> {
         let mut room = Room::at(paths, run, repository)?;
         clear(&room.directory)?;
-        create_private_dir(&room.tree).map_err(|error| with_causes(&error))?;
+        in_words(create_private_dir(&room.tree))?;
         let filled = room
             .try_caches(supervisor, scratch)
             .or_else(|_| {
@@ -173,18 +172,9 @@ impl Room {
                 "the project is larger than {most}, half of what is free on the disk"
             ));
         }
-        copy_project(&self.root, &self.tree, self.paths.states().root()).map_err(|error| with_causes(&error))?;
-        let at = self.checked_out();
-        let inside = self
-            .repository
-            .check_out(checkpoint, at)
-            .map_err(|error| with_causes(&error))?;
-        self.refuse_repositories(inside)?;
-        self.others = self.repository.untracked_in(at).map_err(|error| with_causes(&error))?;
-        let ignored = self
-            .repository
-            .ignored_in(self.checked_out())
-            .map_err(|error| with_causes(&error))?;
+        in_words(copy_project(&self.root, &self.tree, self.paths.states().root()))?;
+        self.others = self.untracked_with(checkpoint)?;
+        let ignored = self.ignored_below(&self.tree)?;
         let mut content = self.content.lock();
         let mut packages = Vec::new();
         for path in ignored {
@@ -192,9 +182,7 @@ impl Room {
             match has_packages(&here) {
                 true => packages.push(path),
                 false if is_rebuilt(&here) => {}
-                false => {
-                    replace_tree(&here, &self.directory.join(START).join(path)).map_err(|error| with_causes(&error))?
-                }
+                false => in_words(replace_tree(&here, &self.directory.join(START).join(path)))?,
             }
         }
         let distrusted = self.distrusted(&PackagesRecord::of(&self.paths), &packages)?;
@@ -262,7 +250,7 @@ impl Room {
         for (file, _) in stamps_below(&self.directory.join(START)) {
             let here = self.tree.join(&file);
             if here.symlink_metadata().is_err() {
-                replace_tree(&self.directory.join(START).join(&file), &here).map_err(|error| with_causes(&error))?;
+                in_words(replace_tree(&self.directory.join(START).join(&file), &here))?;
                 content.stamps.extend(self.stamps(&file));
             }
         }
@@ -271,8 +259,7 @@ impl Room {
 
     /// Returns what git ignores in the room, without installed packages.
     fn ignored(&self, content: &RoomContent) -> Result<Vec<PathBuf>, String> {
-        let found = self.repository.ignored_in(self.checked_out());
-        let mut found = found.map_err(|error| with_causes(&error))?;
+        let mut found = self.ignored_below(&self.tree)?;
         // An environment that ignores its own content is listed by parts.
         let packages = content.packages.directories();
         found.retain(|path| !packages.iter().any(|packages| path.starts_with(packages)));
@@ -406,7 +393,7 @@ impl Room {
     /// # Errors
     /// Why it could not be copied.
     pub(super) fn copy_to(&self, tree: &Path, slot: usize) -> Result<(PathBuf, Vec<Mount>), String> {
-        copy_project(&self.tree, tree, &self.directory).map_err(|error| with_causes(&error))?;
+        in_words(copy_project(&self.tree, tree, &self.directory))?;
         let mounts = self
             .history(tree, MountWrites::Nowhere)
             .into_iter()
@@ -474,17 +461,28 @@ impl Room {
 
     /// Gives tracked files the content that they have in a checkpoint, and removes new ones.
     fn check_out(&self, checkpoint: &Checkpoint) -> Result<(), String> {
-        let at = self.checked_out();
-        clear(&self.index.with_extension("lock"))?;
-        let inside = self
-            .repository
-            .check_out(checkpoint, at)
-            .map_err(|error| with_causes(&error))?;
-        self.refuse_repositories(inside)?;
-        let found = self.repository.untracked_in(at).map_err(|error| with_causes(&error))?;
+        let found = self.untracked_with(checkpoint)?;
         found
             .difference(&self.others)
             .try_for_each(|new| clear(&self.tree.join(new)))
+    }
+
+    /// Gives tracked files the content that they have in a checkpoint. Returns the others that git does not ignore.
+    fn untracked_with(&self, checkpoint: &Checkpoint) -> Result<BTreeSet<PathBuf>, String> {
+        clear(&self.index.with_extension("lock"))?;
+        let at = self.checked_out();
+        let inside = in_words(self.repository.check_out(checkpoint, at))?;
+        self.refuse_repositories(inside)?;
+        in_words(self.repository.untracked_in(at))
+    }
+
+    /// Returns what git ignores in a copy of the project.
+    fn ignored_below(&self, directory: &Path) -> Result<BTreeSet<PathBuf>, String> {
+        let at = CheckedOut {
+            directory,
+            ..self.checked_out()
+        };
+        in_words(self.repository.ignored_in(at))
     }
 
     /// Refuses repositories inside the project, unless git ignores them: a checkpoint has only their names.
@@ -492,11 +490,7 @@ impl Room {
         if inside.is_empty() {
             return Ok(());
         }
-        let at = CheckedOut {
-            directory: &self.root,
-            ..self.checked_out()
-        };
-        let ignored = self.repository.ignored_in(at).map_err(|error| with_causes(&error))?;
+        let ignored = self.ignored_below(&self.root)?;
         let is_ignored = |path: &&PathBuf| path.ancestors().any(|above| ignored.contains(above));
         match inside.iter().find(|path| !is_ignored(path)) {
             None => Ok(()),
@@ -525,17 +519,12 @@ impl Room {
     /// Returns what git ignores and is no longer as it was when the room was made. `first` is the checkpoint of that time.
     ///
     /// # Errors
-    /// [`GitError`] if git cannot list it.
-    pub(super) fn left_by_agents(&self, first: Option<&Checkpoint>) -> Result<Vec<IgnoredEntry>, GitError> {
-        let mut paths = BTreeSet::new();
-        for directory in [&self.root, &self.tree] {
-            paths.extend(self.repository.ignored_in(CheckedOut {
-                directory,
-                ..self.checked_out()
-            })?);
-        }
+    /// Why git cannot list it.
+    pub(super) fn left_by_agents(&self, first: Option<&Checkpoint>) -> Result<Vec<IgnoredEntry>, String> {
+        let mut paths = self.ignored_below(&self.root)?;
+        paths.extend(self.ignored_below(&self.tree)?);
         paths.retain(|path| !is_as_copied(&self.root.join(path), &self.tree.join(path)));
-        let newly_ignored = self.repository.newly_ignored(&self.run, first, &paths)?;
+        let newly_ignored = in_words(self.repository.newly_ignored(&self.run, first, &paths))?;
         let entry = |path: PathBuf| IgnoredEntry {
             is_installed: has_packages(&self.root.join(&path)),
             is_newly_ignored: newly_ignored.contains(&path),
@@ -565,7 +554,7 @@ impl Room {
         };
         let (sink, ended) = collector(|_| {});
         let started = supervisor.mounting(mounts).spawn(launch, sink);
-        let _child = started.map_err(|error| with_causes(&error))?;
+        let _child = in_words(started)?;
         match ended.blocking_recv() {
             Ok(ChildEnd::Exited(exit)) if exit.success() => Ok(()),
             Ok(ChildEnd::NotStarted { why, .. }) => Err(why),
@@ -620,11 +609,13 @@ impl FilledRoom {
         let mut content = self.content()?;
         content.brought_ms = now_ms();
         for IgnoredEntry { path, .. } in entries {
-            replace_tree(&room.root.join(path), &room.directory.join(COPIES).join(path))
-                .map_err(|error| with_causes(&error))?;
+            in_words(replace_tree(
+                &room.root.join(path),
+                &room.directory.join(COPIES).join(path),
+            ))?;
         }
         // It marks the room as one with files of agents, should ralph be killed now.
-        create_private_dir(&room.directory.join(ASIDE)).map_err(|error| with_causes(&error))?;
+        in_words(create_private_dir(&room.directory.join(ASIDE)))?;
         for entry in entries {
             let here = room.tree.join(&entry.path);
             if here.symlink_metadata().is_ok() {
@@ -711,11 +702,7 @@ impl FilledRoom {
         setup: &[String],
     ) -> Result<Vec<String>, String> {
         let (room, mut content) = (&self.room, self.content()?);
-        let at = CheckedOut {
-            directory: &room.root,
-            ..room.checked_out()
-        };
-        let mut there = room.repository.ignored_in(at).map_err(|error| with_causes(&error))?;
+        let mut there = room.ignored_below(&room.root)?;
         there.retain(|path| has_packages(&room.root.join(path)));
         if there.is_empty() && content.packages.at_start().0.is_empty() {
             return Ok(Vec::new()); // the project does without
@@ -733,7 +720,7 @@ impl FilledRoom {
         } else {
             content.packages.set_aside()?;
             clear(&room.caches())?;
-            create_private_dir(&room.caches()).map_err(|error| with_causes(&error))?;
+            in_words(create_private_dir(&room.caches()))?;
         }
         Ok(commands)
     }

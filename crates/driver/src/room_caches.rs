@@ -19,11 +19,10 @@ use ralph_system::{
     sandbox::{UserEnvironment, shared_caches},
     tree_copy::{FileStamp, changed_below, paths_below, stamp, take_out},
 };
-use ralph_text::with_causes;
 use sha2::{Digest, Sha256};
 use tracing::debug;
 
-use super::room_packages::clear;
+use super::room_packages::{clear, in_words};
 
 /// Most bytes of an entry of Go's cache that says which file has a result.
 const ENTRY_BYTES: u64 = 1024;
@@ -163,9 +162,9 @@ impl RoomCaches {
         for (number, place) in self.places.iter().enumerate() {
             let layer = self.layer(number);
             clear(&layer)?;
-            create_private_dir(&layer).map_err(|error| with_causes(&error))?;
+            in_words(create_private_dir(&layer))?;
             let here = hidden.iter().filter_map(|path| path.strip_prefix(place).ok());
-            take_out(here, &layer).map_err(|error| with_causes(&error))?;
+            in_words(take_out(here, &layer))?;
         }
         self.hidden = Some(hidden);
         Ok(())

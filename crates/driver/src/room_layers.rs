@@ -13,7 +13,8 @@ use ralph_system::{
     proc::{Mount, MountWrites},
     tree_copy::take_out,
 };
-use ralph_text::with_causes;
+
+use super::room_packages::in_words;
 
 /// Writes a file or link where there is none.
 pub(super) fn write_content(path: &Path, content: &FileContent) -> io::Result<()> {
@@ -42,7 +43,7 @@ impl RoomLayer {
         files: &[(String, FileContent)],
     ) -> Result<RoomLayer, String> {
         let layer = RoomLayer(directory);
-        create_private_dir(&layer.files()).map_err(|error| with_causes(&error))?;
+        in_words(create_private_dir(&layer.files()))?;
         for (path, content) in files {
             let full = project.join(path);
             let below = full.strip_prefix(tree).map_err(|error| error.to_string())?;
@@ -76,7 +77,7 @@ impl RoomLayer {
         let put = match content {
             FileContent::Nothing if there.is_err() => Ok(()),
             FileContent::Nothing => {
-                return take_out([path].into_iter(), &self.files()).map_err(|error| with_causes(&error));
+                return in_words(take_out([path].into_iter(), &self.files()));
             }
             FileContent::File { .. } | FileContent::Link(_) => write_content(&here, content),
         };

@@ -173,7 +173,7 @@ impl RoomPackages {
         } else {
             for path in left {
                 let kept = self.stash.join(&path);
-                replace_tree(&kept, &self.tree.join(&path)).map_err(|error| with_causes(&error))?;
+                in_words(replace_tree(&kept, &self.tree.join(&path)))?;
                 self.now.push(path);
             }
         }
@@ -246,9 +246,14 @@ fn is_alike(before: &Path, now: &Path) -> bool {
     }
 }
 
+/// Gives the reason of an error in words.
+pub(super) fn in_words<T>(result: Result<T, impl std::error::Error>) -> Result<T, String> {
+    result.map_err(|error| with_causes(&error))
+}
+
 /// Removes a file, or a directory with everything in it.
 pub(super) fn clear(path: &Path) -> Result<(), String> {
-    tree_copy::clear(path).map_err(|error| with_causes(&error))
+    in_words(tree_copy::clear(path))
 }
 
 pub(super) fn move_to(from: &Path, to: &Path) -> Result<(), String> {

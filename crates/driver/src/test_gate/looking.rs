@@ -8,7 +8,6 @@ use std::{
 use ralph_core::event::{Checkpoint, Goal, Notice};
 use ralph_gate::guard::{FileContent, YardstickFile, changed_files, package_lists};
 use ralph_git::Undelivered;
-use ralph_text::with_causes;
 
 use super::{
     super::{
@@ -123,7 +122,7 @@ impl<Run: RunFiles> Looking<Run> {
             if !all_passed(&checked) {
                 let left = {
                     let (room, first) = (Arc::clone(&filled.room), self.first.clone());
-                    move || room.left_by_agents(first.as_ref()).map_err(|error| with_causes(&error))
+                    move || room.left_by_agents(first.as_ref())
                 };
                 let run = |goals| self.run_for_claim(goals);
                 let packages = (lists.clone(), objection);

@@ -159,14 +159,14 @@ impl Originals {
         )?;
         for (path, content) in earlier {
             if let Some(kind) = guard.kind(path).filter(|_| is_walked(path)) {
-                store_writer.add_content(path, kind, content)?;
+                store_writer.add_content(path, kind, content, None)?;
             }
         }
         // A goal's program may lie in a directory that is not walked, such as `node_modules`.
         for path in guard.named_paths() {
             match earlier.get(path) {
                 _ if store_writer.has(path) => {}
-                Some(content) => store_writer.add_content(path, GuardedKind::Named, content)?,
+                Some(content) => store_writer.add_content(path, GuardedKind::Named, content, None)?,
                 None => store_writer.add(path, GuardedKind::Named)?,
             }
         }

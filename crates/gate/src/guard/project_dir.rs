@@ -54,16 +54,33 @@ pub(super) struct FileMetadata {
 }
 
 /// The present or future content of a path.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FileContent {
     Nothing,
     /// `mode` has the permissions, such as 0o644.
     File {
+        #[serde(with = "as_text")]
         bytes: Vec<u8>,
         mode: u32,
     },
     /// The target of a symlink.
-    Link(Vec<u8>),
+    Link(#[serde(with = "as_text")] Vec<u8>),
+}
+
+/// Writes each byte as the character of its number: most files are text, so they take as many bytes as before.
+mod as_text {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(&bytes.iter().map(|byte| char::from(*byte)).collect::<String>())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u8>, D::Error> {
+        let text = String::deserialize(from)?;
+        text.chars()
+            .map(|char| u8::try_from(char).map_err(D::Error::custom))
+            .collect()
+    }
 }
 
 impl WriteStamp {

@@ -1,11 +1,9 @@
-//! The record of a trial: the replaced files, saved before they are replaced.
+//! The record of a trial: the replaced files with their contents, saved before they are replaced.
 //!
-//! A record is a directory with numbered copies and a list that refers to them. Copies are written before the list,
-//! so every listed copy exists. Without a list, no file of the project was touched yet.
+//! A record is a directory with a list. Without the list, no file of the project was touched yet.
 
 use std::{
-    fs::{self, File},
-    io::{self, Write as _},
+    fs, io,
     path::{Path, PathBuf},
 };
 
@@ -14,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     GuardError,
     originals::{read_json, write_json},
-    project_dir::{FileContent, before_change, sync},
+    project_dir::{FileContent, before_change},
 };
 
 const LIST: &str = "trial.json";
@@ -30,7 +28,6 @@ pub(super) struct TrialRecord {
 struct TrialList {
     /// Part of the names of temporary files, unique to this trial.
     token: String,
-    copies: usize,
     replaced: Vec<ReplacedFile>,
 }
 
@@ -38,18 +35,9 @@ struct TrialList {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct ReplacedFile {
     pub(super) path: String,
-    was: SavedContent,
+    pub(super) was: FileContent,
     /// Directories above it that did not exist, outermost first.
     pub(super) made: Vec<String>,
-}
-
-/// A content, with the number of the copy that holds its bytes.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "kebab-case")]
-enum SavedContent {
-    Nothing,
-    File { copy: usize, mode: u32 },
-    Link { copy: usize },
 }
 
 impl TrialRecord {
@@ -88,15 +76,9 @@ impl TrialRecord {
         format!(".ralph-{}-{at}", self.list.token)
     }
 
-    /// Adds a path. It takes effect when the record is saved.
-    pub(super) fn add(&mut self, path: &str, was: &FileContent, made: Vec<String>) -> Result<(), GuardError> {
-        let replaced = ReplacedFile {
-            path: path.to_owned(),
-            was: self.keep(was)?,
-            made,
-        };
-        self.list.replaced.push(replaced);
-        Ok(())
+    /// Adds a file. It takes effect when the record is saved.
+    pub(super) fn add(&mut self, file: ReplacedFile) {
+        self.list.replaced.push(file);
     }
 
     /// Saves the additions.
@@ -104,51 +86,9 @@ impl TrialRecord {
         write_json(&self.directory.join(LIST), &self.list)
     }
 
-    pub(super) fn was(&self, replaced: &ReplacedFile) -> Result<FileContent, GuardError> {
-        self.content(&replaced.was)
-    }
-
     /// Removes the record once everything is restored.
     pub(super) fn remove(self) -> Result<(), GuardError> {
         remove(&self.directory)
-    }
-
-    fn keep(&mut self, content: &FileContent) -> Result<SavedContent, GuardError> {
-        let copy = self.list.copies;
-        let (kept, bytes) = match content {
-            FileContent::Nothing => return Ok(SavedContent::Nothing),
-            FileContent::File { bytes, mode } => (SavedContent::File { copy, mode: *mode }, bytes),
-            FileContent::Link(target) => (SavedContent::Link { copy }, target),
-        };
-        let path = self.copy_path(copy);
-        let write = || {
-            before_change()?;
-            let mut file = File::create(&path)?;
-            file.write_all(bytes)?;
-            sync(&file)
-        };
-        write().map_err(GuardError::file(&path))?;
-        self.list.copies += 1;
-        Ok(kept)
-    }
-
-    fn content(&self, kept: &SavedContent) -> Result<FileContent, GuardError> {
-        let read = |copy: usize| {
-            let path = self.copy_path(copy);
-            fs::read(&path).map_err(GuardError::file(&path))
-        };
-        Ok(match kept {
-            SavedContent::Nothing => FileContent::Nothing,
-            SavedContent::File { copy, mode } => FileContent::File {
-                bytes: read(*copy)?,
-                mode: *mode,
-            },
-            SavedContent::Link { copy } => FileContent::Link(read(*copy)?),
-        })
-    }
-
-    fn copy_path(&self, copy: usize) -> PathBuf {
-        self.directory.join(format!("copy-{copy}"))
     }
 }
 

@@ -117,21 +117,10 @@ pub(super) fn compare(original: &str, now: &str, has_moved: impl Fn(&Likeness) -
 
 /// Returns the blocks of a deleted file that are in no other file.
 pub(super) fn compare_deleted(original: &str, has_moved: impl Fn(&Likeness) -> bool) -> ChangedParts {
-    let source = RustSource::scan(original);
-    let mut states = vec![BlockState::Missing; source.blocks.len()];
-    ignore_moved(&source, &mut states, has_moved);
-    let missing = source.blocks.iter().zip(&states).filter(|(block, state)| {
-        let module_state = block.module.and_then(|module| states.get(module));
-        matches!(state, BlockState::Missing) && !matches!(module_state, Some(BlockState::Missing))
-    });
-    let changes: Vec<_> = missing
-        .map(|(block, _)| (GuardedChangeKind::Deleted, block.name.clone()))
-        .collect();
-    let put = (!changes.is_empty()).then(|| original.as_bytes().to_vec());
+    let parts = compare(original, "", has_moved);
     ChangedParts {
-        changes,
-        put,
-        shown: None,
+        put: parts.put.map(|_| original.as_bytes().to_vec()),
+        ..parts
     }
 }
 
@@ -206,12 +195,7 @@ fn ignore_moved(source: &RustSource<'_>, states: &mut [BlockState], has_moved: i
 fn replacement(original: &RustSource<'_>, block: &TestBlock, now: &RustSource<'_>, by: &TestBlock) -> RangeEdit {
     let text = match by.shape {
         BlockShape::Doctest(style) => {
-            let line = now
-                .text
-                .get(..by.range.start)
-                .and_then(|before| before.rsplit('\n').next())
-                .unwrap_or_default();
-            let indent = &line[..line.len() - line.trim_start().len()];
+            let indent = indent(now.text, by.range.start);
             let is_inner = now
                 .text
                 .get(by.range.clone())

@@ -2,14 +2,14 @@
 
 use std::{
     fs::File,
-    io::{self, BufWriter, Write as _},
+    io::{BufWriter, Write as _},
     path::{Path, PathBuf},
 };
 
 use super::{
     FILE_CAP_BYTES, GuardError, GuardedKind,
     originals::{LEFT_OUT_CAP, OriginalEntry},
-    project_dir::{FileContent, PathState, ProjectDir, sync},
+    project_dir::{FileContent, PathState, ProjectDir, WriteStamp, sync},
     rust,
     walk::UnguardedPath,
 };
@@ -40,6 +40,7 @@ impl StoreWriter {
         })
     }
 
+    /// Adds a file as it is.
     pub(super) fn add(&mut self, path: &str, kind: GuardedKind) -> Result<(), GuardError> {
         if self.entries.len() >= FILES_CAP {
             self.leave_out(path, "there are more than 50,000 guarded files");
@@ -49,29 +50,40 @@ impl StoreWriter {
             self.entries.push(OriginalEntry::empty(path, kind));
             return Ok(());
         }
-        match self.read(path) {
-            Ok(Some((_, bytes))) if kind == GuardedKind::Rust && !has_blocks(&bytes) => Ok(()),
-            Ok(Some((entry, bytes))) => self.keep(OriginalEntry { kind, ..entry }, &bytes),
-            Ok(None) => Ok(()),
-            Err(error) => {
-                self.leave_out(path, error);
-                Ok(())
+        // A change between both makes the identity another one, so that the contents are compared.
+        let read = self.project_dir.inspect(path);
+        let read = read.and_then(|found| Ok((found, self.project_dir.read(path)?)));
+        match read {
+            Ok((PathState::Other, _)) => self.leave_out(path, "it is no regular file"),
+            Ok((_, None)) => self.leave_out(path, TOO_LARGE),
+            Ok((found, Some(content))) => {
+                let identity = match found {
+                    PathState::File(metadata) => Some(metadata.identity).filter(|identity| !identity.is_too_new()),
+                    PathState::Nothing | PathState::Link(_) | PathState::Other => None,
+                };
+                return self.add_content(path, kind, &content, identity);
             }
+            Err(error) => self.leave_out(path, error),
         }
+        Ok(())
     }
 
-    /// Adds a file with a content that it had earlier.
+    /// Adds a file with a content. Its identity is known if it has that content now.
     pub(super) fn add_content(
         &mut self,
         path: &str,
         kind: GuardedKind,
         content: &FileContent,
+        identity: Option<WriteStamp>,
     ) -> Result<(), GuardError> {
-        let entry = OriginalEntry::empty(path, kind);
+        let entry = OriginalEntry {
+            identity,
+            ..OriginalEntry::empty(path, kind)
+        };
         match content {
             FileContent::Nothing => Ok(()),
             FileContent::File { .. } | FileContent::Link(_) if kind == GuardedKind::Shadow => {
-                self.entries.push(entry);
+                self.entries.push(OriginalEntry::empty(path, kind));
                 Ok(())
             }
             FileContent::File { bytes, .. } if kind == GuardedKind::Rust && !has_blocks(bytes) => Ok(()),
@@ -86,29 +98,6 @@ impl StoreWriter {
 
     pub(super) fn has(&self, path: &str) -> bool {
         self.entries.iter().any(|entry| entry.path == path)
-    }
-
-    /// Reads a file; `None` if it is gone.
-    fn read(&self, path: &str) -> io::Result<Option<(OriginalEntry, Vec<u8>)>> {
-        let entry = OriginalEntry::empty(path, GuardedKind::Test);
-        match self.project_dir.inspect(path)? {
-            PathState::Nothing => Ok(None),
-            PathState::Other => Err(io::Error::other("it is no regular file")),
-            PathState::Link(target) => Ok(Some((OriginalEntry { link: true, ..entry }, target))),
-            PathState::File(metadata) if metadata.len > FILE_CAP_BYTES => Err(io::Error::other(TOO_LARGE)),
-            PathState::File(_) => {
-                let (metadata, bytes) = self.project_dir.read_file(path)?;
-                let identity = (!metadata.identity.is_too_new()).then_some(metadata.identity);
-                Ok(Some((
-                    OriginalEntry {
-                        identity,
-                        mode: metadata.mode,
-                        ..entry
-                    },
-                    bytes,
-                )))
-            }
-        }
     }
 
     fn keep(&mut self, entry: OriginalEntry, bytes: &[u8]) -> Result<(), GuardError> {

@@ -39,7 +39,7 @@ impl OpenTrial {
     /// [`GuardError`] if files cannot be read or replaced. Files that were already replaced are restored.
     pub fn begin(originals: &Originals, project: &Path, record: &Path) -> Result<OpenTrial, GuardError> {
         OpenTrial::recover(record, project)?;
-        OpenTrial::put(originals.compared(project)?.1, project, record)
+        OpenTrial::replacing(originals.compared(project)?.1, project, record)
     }
 
     /// Replaces files with `files`, each with its path, as [`OpenTrial::begin`] does with guarded files.
@@ -52,10 +52,6 @@ impl OpenTrial {
         record: &Path,
     ) -> Result<OpenTrial, GuardError> {
         OpenTrial::recover(record, project)?;
-        OpenTrial::put(files, project, record)
-    }
-
-    fn put(files: Vec<(String, FileContent)>, project: &Path, record: &Path) -> Result<OpenTrial, GuardError> {
         let project_dir = ProjectDir::open(project).map_err(GuardError::file(project))?;
         let mut trial = OpenTrial {
             project: project.to_owned(),
@@ -205,7 +201,8 @@ impl OpenTrial {
         let (Some(was), Some(made)) = (was, made) else {
             return Ok(false);
         };
-        self.record.add(path, &was, made)?;
+        let path = path.to_owned();
+        self.record.add(ReplacedFile { path, was, made });
         Ok(true)
     }
 
@@ -225,7 +222,6 @@ impl OpenTrial {
         let full = self.project.join(path);
         let beside = self.record.beside(at);
         self.remove_beside(path, &beside).map_err(GuardError::file(&full))?;
-        let was = self.record.was(replaced)?;
         let found = self.project_dir.inspect(path).map_err(GuardError::file(&full))?;
         let current = match found {
             PathState::Other => return Ok(None),
@@ -235,11 +231,11 @@ impl OpenTrial {
                 self.project_dir.read(path).map_err(GuardError::file(&full))?
             }
         };
-        if current.as_ref() == Some(&was) {
+        if current.as_ref() == Some(&replaced.was) {
             return Ok(Some(false));
         }
         self.project_dir
-            .put(path, &was, &beside, Durable::Yes)
+            .put(path, &replaced.was, &beside, Durable::Yes)
             .map_err(GuardError::file(&full))?;
         Ok(Some(true))
     }
