@@ -20,13 +20,15 @@ use std::{collections::BTreeMap, ops::RangeInclusive};
 
 use ralph_core::event::{Mutant, MutantTarget};
 
-use candidate::{AGAIN, Candidate, Edit, PROBABLE, Random};
+use candidate::{AGAIN, Candidate, Edit, LAST_RESORT, PROBABLE, Random};
 pub(crate) use language::Language;
 pub(crate) use lexer::{Kind, block_comment};
 pub(crate) use source::{Source, has_word};
 
 /// Longest text of which there are mutants, in bytes.
 const LARGEST_TEXT: usize = 256 * 1024;
+/// Most candidates that are put in order.
+const MOST_ORDERED: usize = 2000;
 /// Most mutants of one text.
 const MOST: usize = 64;
 
@@ -82,7 +84,7 @@ pub fn work_mutants(path: &str, text: &str, lines: &[RangeInclusive<u32>], seed:
 
 /// Mutants of what tests expect, the surest first: correct work must fail each of them.
 ///
-/// Other literals and opposite assertions take turns, and tests have one each before one has two. The same seed gives the
+/// Other literals come before opposite assertions, and tests have one each before one has two. The same seed gives the
 /// same mutants. Tests that are skipped, and assertions that may not be reached, are left alone.
 pub fn test_mutants(path: &str, text: &str, seed: u64) -> Vec<Mutation> {
     let Some(source) = source(path, text) else {
@@ -91,7 +93,10 @@ pub fn test_mutants(path: &str, text: &str, seed: u64) -> Vec<Mutation> {
     let mut random = Random::new(seed);
     let mut candidates = assertions::candidates(&source, &mut random);
     candidates.retain(|candidate| candidate.tier < AGAIN);
-    let ordered = candidate::in_turns(candidates, &mut random, MOST);
+    random.shuffle(&mut candidates);
+    candidates.truncate(MOST_ORDERED);
+    let mut ordered = candidate::by_assertion(candidates, MOST);
+    ordered.sort_by_key(|candidate| candidate.tier >= LAST_RESORT);
     mutations(path, &source, ordered)
 }
 

@@ -17,5 +17,5 @@ mod tap;
 
 pub use manifest::{InlineTests, Runner, RunnerError, StartCommand};
 pub use reader::OutputReader;
-pub use report::{IdSource, ReportError, TestReport, read_report};
+pub use report::{ReportError, TestReport, read_report};
 pub use runners::Runners;

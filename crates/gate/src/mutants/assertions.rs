@@ -247,7 +247,7 @@ impl Finder<'_> {
             return None;
         }
         let equals = self.assignment_after(definition)?;
-        let range = equals + 1..self.end_of_statement(equals);
+        let range = equals + 1..self.source.end_of_statement(equals);
         match value(source, &range) {
             Value::Literal(tokens) => {
                 let token = *self.random.pick(&tokens)?;
@@ -354,7 +354,7 @@ impl Finder<'_> {
         if source.tokens_of_line(source.line_of(token)).start != token {
             return None;
         }
-        let statement = token + 1..self.end_of_statement(token);
+        let statement = token + 1..self.source.end_of_statement(token);
         let condition = source.split(statement).into_iter().next()?;
         if condition.clone().any(|token| source.is_punct(token, "\\")) {
             return None;
@@ -528,39 +528,6 @@ impl Finder<'_> {
             };
         }
         start
-    }
-
-    /// The token after the statement in which `token` stands.
-    fn end_of_statement(&self, token: usize) -> usize {
-        let source = self.source;
-        let mut last = token;
-        for next in source.outer(token..source.tokens.len()) {
-            if next == token {
-                continue;
-            }
-            let text = source.at(next);
-            if source.is_punct(next, ";") || source.is_close(next) && source.partner(next) < Some(token) {
-                return next;
-            }
-            let between = source.tokens.get(next).zip(source.tokens.get(last));
-            let breaks = between
-                .and_then(|(next, last)| source.text.get(last.end..next.start))
-                .is_some_and(|blank| blank.contains('\n'));
-            let goes_on = match source.language {
-                Language::Python => source.is_punct(last, "\\"),
-                Language::Rust => true,
-                Language::Go => source.is_punct(last, ","),
-                Language::JavaScript => {
-                    matches!(text, "." | "?." | "+" | "&&" | "||" | "==" | "===")
-                        || matches!(source.at(last), "," | "+" | "=" | "&&" | "||" | "==" | "===")
-                }
-            };
-            if breaks && !goes_on {
-                return next;
-            }
-            last = source.partner(next).filter(|close| *close > next).unwrap_or(next);
-        }
-        source.tokens.len()
     }
 }
 

@@ -12,8 +12,6 @@ pub(super) const AGAIN: u8 = 7;
 /// An argument of a function of the project that is called like an assertion is probably an expectation. It is used for tests
 /// that have nothing else.
 pub(super) const PROBABLE: u8 = 8;
-/// Most candidates that are put in order.
-const MOST_ORDERED: usize = 2000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Edit {
@@ -107,7 +105,7 @@ impl Random {
         from.get(usize::try_from(self.next() % length).ok()?)
     }
 
-    fn shuffle<T>(&mut self, list: &mut [T]) {
+    pub(super) fn shuffle<T>(&mut self, list: &mut [T]) {
         for last in (1..list.len()).rev() {
             let bound = u64::try_from(last + 1).unwrap_or(u64::MAX);
             list.swap(last, usize::try_from(self.next() % bound).unwrap_or(0));
@@ -130,7 +128,7 @@ pub(super) fn by_line(mut candidates: Vec<Candidate>, random: &mut Random, most:
     rounds.into_iter().map(|(_, candidate)| candidate).take(most).collect()
 }
 
-/// Up to `most` candidates of one test: literals first, and another assertion each time as far as there are any.
+/// Up to `most` candidates: literals first, and another assertion each time as far as there are any.
 pub(super) fn by_assertion(mut candidates: Vec<Candidate>, most: usize) -> Vec<Candidate> {
     let mut used = Used::default();
     let mut ordered = Vec::new();
@@ -140,32 +138,6 @@ pub(super) fn by_assertion(mut candidates: Vec<Candidate>, most: usize) -> Vec<C
             ordered.push(next);
         }
     }
-    ordered
-}
-
-/// A literal, an opposite, a literal and so on, of other tests and assertions each time as far as there are any.
-pub(super) fn in_turns(mut candidates: Vec<Candidate>, random: &mut Random, most: usize) -> Vec<Candidate> {
-    random.shuffle(&mut candidates);
-    candidates.truncate(MOST_ORDERED);
-    let (mut literals, mut negations): (Vec<_>, Vec<_>) = candidates
-        .into_iter()
-        .partition(|candidate| candidate.kind == MutationKind::Literal);
-    let mut used = Used::default();
-    let mut ordered = Vec::new();
-    while ordered.len() < most {
-        let turn = ordered.len() % 2;
-        let (first, second) = if turn == 0 {
-            (&mut literals, &mut negations)
-        } else {
-            (&mut negations, &mut literals)
-        };
-        let Some(next) = used.take_best(first).or_else(|| used.take_best(second)) else {
-            break;
-        };
-        ordered.push(next);
-    }
-    // Last resorts stay last, whichever kind's turn it was.
-    ordered.sort_by_key(|candidate| candidate.tier >= LAST_RESORT);
     ordered
 }
 

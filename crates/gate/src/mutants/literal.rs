@@ -22,6 +22,8 @@ pub(super) enum Value {
 const PLAIN: &str = "Some Ok Err Box Rc Arc vec String str string from to_string to_owned into to_vec as_slice as_str \
     iter into_iter collect cloned join new int char float i8 i16 i32 i64 u8 u16 u32 u64 usize isize f64 f32 bool of tuple \
     set frozenset list map array";
+/// Signs in such an expression.
+const PLAIN_SIGNS: &str = "[ ] ( ) { } , : - + & . :: ! ; => ...";
 /// Methods whose arguments are the value, unlike those of `.join(", ")`.
 const PLAIN_CALLS: [&str; 3] = ["from", "of", "new"];
 const CONSTANTS: [&str; 7] = ["true", "false", "True", "False", "None", "null", "undefined"];
@@ -57,25 +59,7 @@ pub(super) fn value(source: &Source<'_>, range: &Range<usize>) -> Value {
                 }
             }
             Some(Kind::Punct) => {
-                let is_plain = matches!(
-                    source.at(token),
-                    "[" | "]"
-                        | "("
-                        | ")"
-                        | "{"
-                        | "}"
-                        | ","
-                        | ":"
-                        | "-"
-                        | "+"
-                        | "&"
-                        | "."
-                        | "::"
-                        | "!"
-                        | ";"
-                        | "=>"
-                        | "..."
-                );
+                let is_plain = has_word(PLAIN_SIGNS, source.at(token));
                 let takes_all_in = source.is_punct(token, "...") && !source.is_punct(token + 1, "}");
                 if !is_plain || takes_all_in {
                     return Value::Computed;

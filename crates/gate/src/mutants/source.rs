@@ -217,6 +217,38 @@ impl<'a> Source<'a> {
             .unwrap_or(self.lines.len())
     }
 
+    /// The token after the statement in which `token` stands.
+    pub(super) fn end_of_statement(&self, token: usize) -> usize {
+        let mut last = token;
+        for next in self.outer(token..self.tokens.len()) {
+            if next == token {
+                continue;
+            }
+            let text = self.at(next);
+            if self.is_punct(next, ";") || self.is_close(next) && self.partner(next) < Some(token) {
+                return next;
+            }
+            let between = self.tokens.get(next).zip(self.tokens.get(last));
+            let breaks = between
+                .and_then(|(next, last)| self.text.get(last.end..next.start))
+                .is_some_and(|blank| blank.contains('\n'));
+            let goes_on = match self.language {
+                Language::Python => self.is_punct(last, "\\"),
+                Language::Rust => true,
+                Language::Go => self.is_punct(last, ","),
+                Language::JavaScript => {
+                    matches!(text, "." | "?." | "+" | "&&" | "||" | "==" | "===")
+                        || matches!(self.at(last), "," | "+" | "=" | "&&" | "||" | "==" | "===")
+                }
+            };
+            if breaks && !goes_on {
+                return next;
+            }
+            last = self.partner(next).filter(|close| *close > next).unwrap_or(next);
+        }
+        self.tokens.len()
+    }
+
     /// The attributes and decorators right above `header`.
     pub(super) fn attached(&self, header: usize) -> Vec<usize> {
         let indent = self.lines[header].indent;
@@ -258,16 +290,11 @@ fn partners(text: &str, tokens: &[Token]) -> Vec<Option<usize>> {
             continue;
         }
         let wanted = match &text[token.start..token.end] {
-            "(" => {
-                open.push((index, ")"));
-                continue;
-            }
-            "[" => {
-                open.push((index, "]"));
-                continue;
-            }
-            "{" => {
-                open.push((index, "}"));
+            bracket @ ("(" | "[" | "{") => {
+                let close = ["()", "[]", "{}"]
+                    .into_iter()
+                    .find_map(|pair| pair.strip_prefix(bracket));
+                open.push((index, close.unwrap_or_default()));
                 continue;
             }
             close @ (")" | "]" | "}") => close,

@@ -120,36 +120,28 @@ impl Finder<'_> {
         let source = self.source;
         let is_comparison = self.is_spaced(token) || !source.language.has_angle_brackets();
         let text = source.at(token);
-        let other = match text {
-            "==" => "!=",
-            "!=" => "==",
-            "===" => "!==",
-            "!==" => "===",
-            "<=" => ">",
-            ">=" => "<",
-            "<" if is_comparison => ">=",
-            ">" if is_comparison => "<=",
-            "&&" => "||",
-            "||" if !self.is_closure(token) => "&&",
-            "+" if self.is_arithmetic(token) => "-",
-            "-" if self.is_arithmetic(token) => "+",
-            "+=" if !self.is_beside_text(token) => "-=",
-            "-=" => "+=",
-            "*" if self.is_arithmetic(token) && self.is_spaced(token) => "+",
-            "%" if self.is_arithmetic(token) && self.is_spaced(token) => "+",
+        let (tier, other) = match text {
+            "==" => (slow, "!="),
+            "!=" => (slow, "=="),
+            "===" => (slow, "!=="),
+            "!==" => (slow, "==="),
+            "<=" => (slow, ">"),
+            ">=" => (slow, "<"),
+            "<" if is_comparison => (slow, ">="),
+            ">" if is_comparison => (slow, "<="),
+            "&&" => (2 + slow, "||"),
+            "||" if !self.is_closure(token) => (2 + slow, "&&"),
+            "+" if self.is_arithmetic(token) => (1 + slow, "-"),
+            "-" if self.is_arithmetic(token) => (1 + slow, "+"),
+            "+=" if !self.is_beside_text(token) => (3, "-="),
+            "-=" => (3, "+="),
+            "*" | "%" if self.is_arithmetic(token) && self.is_spaced(token) => (1 + slow, "+"),
             "!" if !source.is_word(token.wrapping_sub(1))
                 && (source.is_word(token + 1) || source.is_open(token + 1)) =>
             {
-                ""
+                (1 + slow, "")
             }
             _ => return,
-        };
-        let tier = match text {
-            "==" | "!=" | "===" | "!==" => slow,
-            "<=" | ">=" | "<" | ">" => slow,
-            "+=" | "-=" => 3,
-            "&&" | "||" => 2 + slow,
-            _ => 1 + slow,
         };
         self.replace(tier, token, other);
     }
@@ -323,19 +315,7 @@ impl Finder<'_> {
             Language::Rust if matches!(source.at(keyword + 1), "Ok" | "Err") => return,
             Language::Rust => "Default::default()",
         };
-        let mut end = keyword + 1;
-        for token in source.outer(keyword + 1..source.tokens.len().min(keyword + 2000)) {
-            let breaks = source.language == Language::Python;
-            let is_next_line = source.line_of(token) > source.line_of(end.saturating_sub(1).max(keyword));
-            if source.is_punct(token, ";") || source.is_close(token) && source.partner(token) < Some(keyword) {
-                break;
-            }
-            if is_next_line && breaks && !source.is_close(token) {
-                break;
-            }
-            end = token + 1;
-        }
-        let range = keyword + 1..end;
+        let range = keyword + 1..source.end_of_statement(keyword);
         let same = range.len() == 1
             && matches!(
                 source.at(keyword + 1),

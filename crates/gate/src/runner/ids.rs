@@ -37,10 +37,6 @@ impl Ids {
         }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.order.is_empty()
-    }
-
     /// Returns the number of lines that named a test of this kind.
     pub(super) fn line_count(&self, kind: CountKind) -> u32 {
         self.lines[kind as usize]
@@ -50,13 +46,6 @@ impl Ids {
     pub(super) fn with_kind(&self, kind: CountKind) -> Vec<String> {
         let matching = self.order.iter().filter(|(_, other)| *other == kind);
         matching.map(|(id, _)| id.clone()).collect()
-    }
-
-    /// Whether the ids account for `count` tests of a kind: either a repeated line is one test, or tests of the same
-    /// name in two programs are two.
-    pub(super) fn has_all(&self, kind: CountKind, count: u32) -> bool {
-        let distinct = self.order.iter().filter(|(_, other)| *other == kind).count();
-        self.order.len() < ID_CAP && (usize::try_from(count) == Ok(distinct) || self.line_count(kind) == count)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     ids::Ids,
-    manifest::{CountSource, OpenPattern, OutputForm, OutputPatterns, Runner},
+    manifest::{CountSource, CountingPattern, OpenPattern, OutputForm, OutputPatterns, Runner},
     pattern::Bytes,
     report::TestReport,
     tally::{CountKind, Figures, Tally, number},
@@ -177,43 +177,36 @@ impl<'r> OutputLines<'r> {
     /// Reads the line if it is a closing line; returns whether it is.
     fn closes(&mut self, line: &str) -> bool {
         let lines = self.lines;
-        for counting in &lines.line {
-            if let Some(captures) = counting.pattern.captures(line) {
-                let mut figures = Figures::default();
-                figures.add_line(&captures, &counting.groups, lines);
-                self.tally.close(figures);
-                return true;
-            }
+        let mut figures = Figures::default();
+        let mut counts = |counting: &CountingPattern| figures.add_line(counting, line, lines);
+        if lines.line.iter().any(&mut counts) {
+            self.tally.close(figures);
+            return true;
         }
-        for counting in &lines.first {
-            if let Some(captures) = counting.pattern.captures(line) {
-                self.end_block();
-                let mut figures = Figures::default();
-                figures.add_line(&captures, &counting.groups, lines);
-                let seen = vec![false; lines.part.len()];
-                self.block = Some(ClosingBlock { figures, seen });
-                return true;
-            }
+        if lines.first.iter().any(counts) {
+            self.end_block();
+            let seen = vec![false; lines.part.len()];
+            self.block = Some(ClosingBlock { figures, seen });
+            return true;
         }
-        let Some(block) = &mut self.block else {
+        let Some(ClosingBlock { figures, seen }) = &mut self.block else {
             return false;
         };
-        for (counting, seen) in lines.part.iter().zip(&mut block.seen) {
-            if !*seen && let Some(captures) = counting.pattern.captures(line) {
+        for (counting, seen) in lines.part.iter().zip(seen) {
+            if !*seen && figures.add_line(counting, line, lines) {
                 *seen = true;
-                block.figures.add_line(&captures, &counting.groups, lines);
                 return true;
             }
         }
-        for counting in &lines.last {
-            if let Some(captures) = counting.pattern.captures(line) {
-                block.figures.add_line(&captures, &counting.groups, lines);
-                self.tally.close(block.figures);
-                self.block = None;
-                return true;
-            }
+        let is_last = lines
+            .last
+            .iter()
+            .any(|counting| figures.add_line(counting, line, lines));
+        if is_last {
+            self.tally.close(*figures);
+            self.block = None;
         }
-        false
+        is_last
     }
 
     /// Ends a block without a pattern for its last line; other blocks are discarded without that line.

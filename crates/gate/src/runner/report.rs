@@ -19,34 +19,17 @@ const REPORT_BYTES: usize = 64 << 20;
 pub struct TestReport {
     /// The runner is `a+b` if the outputs of two were recognised, and `junit` or `tap` for a file.
     pub counts: TestCounts,
-    /// Ids of tests, each once, as complete as [`TestReport::id_source`] tells.
+    /// Ids of tests, each once, as far as the output names them: often only failed ones.
     pub passed: Vec<String>,
     pub failed: Vec<String>,
     pub skipped: Vec<String>,
     pub expected: Vec<String>,
-    pub id_source: IdSource,
     /// The reason why the output is no evidence, regardless of its counts.
     pub inconsistent: Option<String>,
 }
 
-/// How complete the lists of ids are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum IdSource {
-    /// The output names no tests.
-    None,
-    /// The output names some tests, often only failed ones.
-    Some,
-    /// Every test that ran is listed; two tests of the same name appear once.
-    All,
-}
-
 impl TestReport {
     pub(super) fn new(runner: &str, figures: &Figures, ids: &Ids, inconsistent: Option<String>) -> TestReport {
-        let has_all = |kind| ids.has_all(kind, figures.count(kind));
-        let is_complete = inconsistent.is_none()
-            && [CountKind::Passed, CountKind::Failed, CountKind::Expected]
-                .into_iter()
-                .all(has_all);
         TestReport {
             counts: TestCounts {
                 runner: runner.to_owned(),
@@ -59,11 +42,6 @@ impl TestReport {
             failed: ids.with_kind(CountKind::Failed),
             skipped: ids.with_kind(CountKind::Skipped),
             expected: ids.with_kind(CountKind::Expected),
-            id_source: match (is_complete, ids.is_empty()) {
-                (true, _) => IdSource::All,
-                (false, true) => IdSource::None,
-                (false, false) => IdSource::Some,
-            },
             inconsistent,
         }
     }
@@ -84,10 +62,6 @@ impl TestReport {
         self.failed.extend(other.failed);
         self.skipped.extend(other.skipped);
         self.expected.extend(other.expected);
-        self.id_source = match (self.id_source, other.id_source) {
-            (one, two) if one == two => one,
-            _ => IdSource::Some,
-        };
         self.inconsistent = self.inconsistent.take().or(other.inconsistent);
     }
 }

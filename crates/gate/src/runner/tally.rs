@@ -1,9 +1,8 @@
 //! Counts of tests, block by block; a runner prints a block at the end of each session.
 
-use regex_lite::Captures;
 use serde::Deserialize;
 
-use super::manifest::OutputPatterns;
+use super::manifest::{CountingPattern, OutputPatterns};
 
 /// The kind of tests that a number in a closing line, or the line of a single test, counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -53,9 +52,13 @@ impl CountKind {
 pub(super) struct Figures([Option<u32>; CountKind::COUNT]);
 
 impl Figures {
-    /// Adds the counts of a line: the numbers of named groups, and the items of the group `list`.
-    pub(super) fn add_line(&mut self, captures: &Captures, groups: &[(String, CountKind)], lines: &OutputPatterns) {
-        for (group, kind) in groups {
+    /// Adds the counts of a line, if the pattern matches it: the numbers of named groups, and the items of the group `list`.
+    /// Returns whether it does.
+    pub(super) fn add_line(&mut self, counting: &CountingPattern, line: &str, lines: &OutputPatterns) -> bool {
+        let Some(captures) = counting.pattern.captures(line) else {
+            return false;
+        };
+        for (group, kind) in &counting.groups {
             if let Some(text) = captures.name(group) {
                 // A word in the place of a number stands for one test.
                 self.add(*kind, number(text.as_str()).unwrap_or(1));
@@ -68,6 +71,7 @@ impl Figures {
                 }
             }
         }
+        true
     }
 
     pub(super) fn add(&mut self, kind: CountKind, count: u32) {

@@ -48,3 +48,15 @@ fn counts(report: &TestReport) -> [u32; 4] {
     let counts = &report.counts;
     [counts.passed, counts.failed, counts.skipped, counts.expected_failures]
 }
+
+/// Whether each test that ran is named, two of the same name once.
+fn names_all(report: &TestReport) -> bool {
+    let counts = &report.counts;
+    [
+        (&report.passed, counts.passed),
+        (&report.failed, counts.failed),
+        (&report.expected, counts.expected_failures),
+    ]
+    .iter()
+    .all(|(names, count)| names.len() == *count as usize)
+}

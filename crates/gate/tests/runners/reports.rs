@@ -2,9 +2,9 @@
 
 use std::{fs, path::Path};
 
-use ralph_gate::runner::{IdSource, ReportError, read_report};
+use ralph_gate::runner::{ReportError, read_report};
 
-use super::counts;
+use super::{counts, names_all};
 
 #[test]
 fn junit_reports_of_runners_are_read() {
@@ -25,7 +25,7 @@ fn junit_reports_of_runners_are_read() {
             read_report(&fs::read(directory.join(file)).unwrap()).unwrap_or_else(|error| panic!("{file}: {error}"));
         assert_eq!(counts(&report), expected, "{file}");
         assert_eq!(report.failed[0], id, "{file}");
-        assert_eq!((report.id_source, report.inconsistent), (IdSource::All, None), "{file}");
+        assert_eq!((names_all(&report), report.inconsistent), (true, None), "{file}");
     }
 }
 
