@@ -94,8 +94,7 @@ impl OpenTrial {
     /// # Errors
     /// [`GuardError`] if something else than a file is there, or if it cannot be replaced. The trial continues.
     pub fn substitute(&mut self, path: &str, bytes: &[u8]) -> Result<(), GuardError> {
-        let full = self.project.join(path);
-        let found = self.project_dir.inspect(path).map_err(GuardError::file(&full))?;
+        let found = self.at(path, self.project_dir.inspect(path))?;
         let mode = if let PathState::File(metadata) = found {
             metadata.mode
         } else {
@@ -157,8 +156,7 @@ impl OpenTrial {
             .flat_map(|replaced| &replaced.made)
             .collect();
         for directory in made.into_iter().rev() {
-            self.remove_made(directory)
-                .map_err(GuardError::file(&self.project.join(directory)))?;
+            self.at(directory, self.remove_made(directory))?;
         }
         if !blocked.is_empty() {
             return Err(GuardError::Blocked {
@@ -192,12 +190,8 @@ impl OpenTrial {
 
     /// Records a file to be replaced; returns false if it cannot be.
     fn add(&mut self, path: &str) -> Result<bool, GuardError> {
-        let full = self.project.join(path);
-        let was = self.project_dir.read(path).map_err(GuardError::file(&full))?;
-        let made = self
-            .project_dir
-            .missing_parents(path)
-            .map_err(GuardError::file(&full))?;
+        let was = self.at(path, self.project_dir.read(path))?;
+        let made = self.at(path, self.project_dir.missing_parents(path))?;
         let (Some(was), Some(made)) = (was, made) else {
             return Ok(false);
         };
@@ -210,34 +204,33 @@ impl OpenTrial {
         let Some(replaced) = self.record.replaced().get(at) else {
             return Ok(());
         };
-        let placed = self
-            .project_dir
-            .put(&replaced.path, put, &self.record.beside(at), Durable::No);
-        placed.map_err(GuardError::file(&self.project.join(&replaced.path)))
+        let (path, beside) = (&replaced.path, self.record.beside(at));
+        self.at(path, self.project_dir.put(path, put, &beside, Durable::No))
+    }
+
+    /// Names the file of an error.
+    fn at<T>(&self, path: &str, done: io::Result<T>) -> Result<T, GuardError> {
+        done.map_err(GuardError::file(&self.project.join(path)))
     }
 
     /// Restores one file. Returns whether it was another one; `None` if something is in the way.
     fn put_back(&self, at: usize, replaced: &ReplacedFile) -> Result<Option<bool>, GuardError> {
         let path = &replaced.path;
-        let full = self.project.join(path);
         let beside = self.record.beside(at);
-        self.remove_beside(path, &beside).map_err(GuardError::file(&full))?;
-        let found = self.project_dir.inspect(path).map_err(GuardError::file(&full))?;
-        let current = match found {
+        self.at(path, self.remove_beside(path, &beside))?;
+        let current = match self.at(path, self.project_dir.inspect(path))? {
             PathState::Other => return Ok(None),
             // Too large to be a file of the trial.
             PathState::File(metadata) if metadata.len > FILE_CAP_BYTES => None,
             PathState::File(_) | PathState::Link(_) | PathState::Nothing => {
-                self.project_dir.read(path).map_err(GuardError::file(&full))?
+                self.at(path, self.project_dir.read(path))?
             }
         };
         if current.as_ref() == Some(&replaced.was) {
             return Ok(Some(false));
         }
-        self.project_dir
-            .put(path, &replaced.was, &beside, Durable::Yes)
-            .map_err(GuardError::file(&full))?;
-        Ok(Some(true))
+        let put = self.project_dir.put(path, &replaced.was, &beside, Durable::Yes);
+        self.at(path, put).map(|()| Some(true))
     }
 
     /// Removes the temporary file that an interrupted trial left beside a file.

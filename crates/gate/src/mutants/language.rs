@@ -10,14 +10,6 @@ pub(crate) enum Language {
     Go,
 }
 
-/// The kind of literal that a single quote opens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SingleQuote {
-    Text,
-    /// A character or a lifetime.
-    Character,
-}
-
 impl Language {
     /// The language of a file; none if its code is not altered.
     pub(super) fn of_path(path: &str) -> Option<Self> {
@@ -51,10 +43,11 @@ impl Language {
         self == Self::Rust
     }
 
-    pub(super) fn single_quote(self) -> SingleQuote {
+    /// Whether a single quote opens a character, or a lifetime, and no text.
+    pub(super) fn has_characters(self) -> bool {
         match self {
-            Self::Python | Self::JavaScript => SingleQuote::Text,
-            Self::Rust | Self::Go => SingleQuote::Character,
+            Self::Python | Self::JavaScript => false,
+            Self::Rust | Self::Go => true,
         }
     }
 

@@ -3,7 +3,7 @@
 //! It knows enough of each language to tell code from comments and texts, and nothing of its grammar. Whatever it is given,
 //! it comes to an end: each step takes at least one character.
 
-use super::language::{Language, SingleQuote};
+use super::language::Language;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -106,11 +106,8 @@ impl Lexer<'_> {
     fn text_literal(&self, first: char) -> Option<(Kind, usize)> {
         let rest = self.rest();
         match first {
-            '"' => Some((Kind::Text, self.quoted(0, '"'))),
-            '\'' => match self.language.single_quote() {
-                SingleQuote::Text => Some((Kind::Text, self.quoted(0, '\''))),
-                SingleQuote::Character => Some(character(rest)),
-            },
+            '\'' if self.language.has_characters() => Some(character(rest)),
+            '"' | '\'' => Some((Kind::Text, self.quoted(0, first))),
             '`' => match self.language {
                 Language::JavaScript => Some((Kind::Text, template(rest))),
                 Language::Go => Some((Kind::Text, until(rest, 1, "`"))),
@@ -158,20 +155,10 @@ impl Lexer<'_> {
         let rest = self.rest();
         let triple: String = [quote; 3].iter().collect();
         if self.language.has_triple_quotes() && rest[open..].starts_with(&triple) {
-            return escaped_until(rest, open + 3, &triple);
+            return escaped_until(rest, open + 3, &triple, true);
         }
         let many_lines = self.language.has_texts_of_many_lines();
-        let mut escaped = false;
-        for (at, c) in rest.char_indices().filter(|(at, _)| *at > open) {
-            match c {
-                '\n' if !many_lines && !escaped => return at,
-                _ if escaped => escaped = false,
-                '\\' => escaped = true,
-                c if c == quote => return at + 1,
-                _ => {}
-            }
-        }
-        rest.len()
+        escaped_until(rest, open + 1, &triple[..1], many_lines)
     }
 
     fn number(&self) -> usize {
@@ -262,16 +249,16 @@ fn until(rest: &str, from: usize, end: &str) -> usize {
         .map_or(rest.len(), |at| from + at + end.len())
 }
 
-/// As [`until`], past what a backslash stands before.
-fn escaped_until(rest: &str, from: usize, end: &str) -> usize {
+/// As [`until`], past what a backslash stands before. Without `many_lines`, it ends with its line.
+fn escaped_until(rest: &str, from: usize, end: &str, many_lines: bool) -> usize {
     let mut escaped = false;
     for (at, c) in rest.char_indices().filter(|(at, _)| *at >= from) {
-        if escaped {
-            escaped = false;
-        } else if c == '\\' {
-            escaped = true;
-        } else if rest[at..].starts_with(end) {
-            return at + end.len();
+        match c {
+            _ if escaped => escaped = false,
+            '\n' if !many_lines => return at,
+            '\\' => escaped = true,
+            _ if rest[at..].starts_with(end) => return at + end.len(),
+            _ => {}
         }
     }
     rest.len()

@@ -1,10 +1,11 @@
 //! A runner as described in its file.
 
-use std::{collections::BTreeMap, error::Error, fmt};
+use std::collections::BTreeMap;
 
 use ralph_text::path_glob::PathGlob;
 use regex_lite::Captures;
 use serde::{Deserialize, Deserializer, de::Error as _};
+use thiserror::Error;
 
 use super::{
     pattern::{Bytes, LinePattern},
@@ -172,9 +173,8 @@ impl TryFrom<String> for CountingPattern {
     fn try_from(text: String) -> Result<Self, String> {
         let pattern = LinePattern::new(&text)?;
         let counting = pattern.groups().filter(|group| *group != "list").map(|group| {
-            let kinds = || CountKind::ALL.map(|kind| format!("`{}`", kind.name())).join(", ");
-            let unknown = || format!("unknown kind `{group}` of a group; use one of {}, or `list`", kinds());
-            Ok((group.to_owned(), CountKind::from_group(group).ok_or_else(unknown)?))
+            let kind = CountKind::from_group(group).map_err(|error| format!("{error}, or `list`"))?;
+            Ok((group.to_owned(), kind))
         });
         let groups = counting.collect::<Result<_, String>>()?;
         Ok(CountingPattern { groups, pattern })
@@ -247,7 +247,9 @@ impl Runner {
     pub fn parse(id: &str, text: &str) -> Result<Runner, RunnerError> {
         let mut runner: Runner = toml::from_str(text).map_err(|error| RunnerError {
             runner: id.to_owned(),
-            line: error.span().map(|span| text[..span.start].matches('\n').count() + 1),
+            line: error.span().map_or_else(String::new, |span| {
+                format!(", line {}", text[..span.start].matches('\n').count() + 1)
+            }),
             message: error.message().to_owned(),
         })?;
         runner.id = id.to_owned();
@@ -261,22 +263,11 @@ impl Runner {
 }
 
 /// An error in the file of a runner: its location, and the allowed values.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("runner `{runner}`{line}: {message}")]
 pub struct RunnerError {
     runner: String,
-    /// Counted from 1.
-    line: Option<usize>,
+    /// In words, if it is known.
+    line: String,
     message: String,
 }
-
-impl fmt::Display for RunnerError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "runner `{}`", self.runner)?;
-        if let Some(line) = self.line {
-            write!(formatter, ", line {line}")?;
-        }
-        write!(formatter, ": {}", self.message)
-    }
-}
-
-impl Error for RunnerError {}

@@ -1,8 +1,7 @@
 //! Test reports, from an output or from files that runners write.
 
-use std::{error::Error, fmt};
-
 use ralph_core::event::TestCounts;
+use thiserror::Error;
 
 use super::{
     ids::Ids,
@@ -89,33 +88,18 @@ pub fn read_report(bytes: &[u8]) -> Result<TestReport, ReportError> {
 }
 
 /// The reason why a report cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ReportError {
-    /// The report is larger than 64 MiB.
+    #[error("the report is larger than {} MiB", REPORT_BYTES >> 20)]
     TooLarge,
-    /// The report is neither JUnit XML nor TAP with a plan.
+    #[error("the report is neither JUnit XML nor TAP with a plan (`1..N`)")]
     Unknown,
     /// The report declares entities, which no runner does.
+    #[error("the report has a document type, which JUnit XML has not")]
     Entities,
     /// The report is nested deeper than any runner's.
+    #[error("the report's elements are nested too deep for JUnit XML")]
     TooDeep,
-    /// The report is not well-formed XML; the text tells why.
+    #[error("the report is not well-formed XML: {0}")]
     Xml(String),
 }
-
-impl fmt::Display for ReportError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ReportError::TooLarge => write!(formatter, "the report is larger than {} MiB", REPORT_BYTES >> 20),
-            ReportError::Unknown => write!(
-                formatter,
-                "the report is neither JUnit XML nor TAP with a plan (`1..N`)"
-            ),
-            ReportError::Entities => write!(formatter, "the report has a document type, which JUnit XML has not"),
-            ReportError::TooDeep => write!(formatter, "the report's elements are nested too deep for JUnit XML"),
-            ReportError::Xml(reason) => write!(formatter, "the report is not well-formed XML: {reason}"),
-        }
-    }
-}
-
-impl Error for ReportError {}

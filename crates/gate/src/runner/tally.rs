@@ -1,6 +1,9 @@
 //! Counts of tests, block by block; a runner prints a block at the end of each session.
 
-use serde::Deserialize;
+use serde::{
+    Deserialize,
+    de::{IntoDeserializer as _, value},
+};
 
 use super::manifest::{CountingPattern, OutputPatterns};
 
@@ -29,21 +32,13 @@ impl CountKind {
     ];
     pub(super) const COUNT: usize = 6;
 
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            CountKind::Passed => "passed",
-            CountKind::Failed => "failed",
-            CountKind::Skipped => "skipped",
-            CountKind::Expected => "expected",
-            CountKind::Other => "other",
-            CountKind::Total => "total",
-        }
-    }
-
     /// Returns the kind that a group counts: `failed`, or `failed_errors` in a pattern with two numbers of a kind.
-    pub(super) fn from_group(group: &str) -> Option<CountKind> {
-        let name = group.split('_').next()?;
-        CountKind::ALL.into_iter().find(|kind| kind.name() == name)
+    ///
+    /// # Errors
+    /// The known kinds.
+    pub(super) fn from_group(group: &str) -> Result<CountKind, value::Error> {
+        let name = group.split('_').next().unwrap_or(group);
+        CountKind::deserialize(name.into_deserializer())
     }
 }
 

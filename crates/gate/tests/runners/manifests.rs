@@ -97,7 +97,7 @@ fn what_is_wrong_with_a_runner_is_said_with_its_line() {
         ),
         (
             "title = \"x\"\n[output]\nline = ['(?<pased>\\d+) passed']\n",
-            "line 3: unknown kind `pased` of a group; use one of `passed`, `failed`",
+            "line 3: unknown variant `pased`, expected one of `passed`, `failed`",
         ),
         (
             "title = \"x\"\n[output]\nopen = ['(?<total>\\d+)']\n",
