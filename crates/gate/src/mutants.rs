@@ -18,9 +18,10 @@ mod work;
 
 use std::{collections::BTreeMap, ops::RangeInclusive};
 
+use fastrand::Rng;
 use ralph_core::event::{Mutant, MutantTarget};
 
-use candidate::{AGAIN, Candidate, Edit, LAST_RESORT, PROBABLE, Random};
+use candidate::{AGAIN, Candidate, Edit, LAST_RESORT, PROBABLE};
 pub(crate) use language::Language;
 pub(crate) use lexer::{Kind, block_comment};
 pub(crate) use source::{Source, has_word};
@@ -78,7 +79,7 @@ pub fn work_mutants(path: &str, text: &str, lines: &[RangeInclusive<u32>], seed:
         return Vec::new();
     };
     let candidates = work::candidates(&source, lines);
-    let ordered = candidate::by_line(candidates, &mut Random::new(seed), MOST);
+    let ordered = candidate::by_line(candidates, &mut Rng::with_seed(seed), MOST);
     mutations(path, &source, ordered)
 }
 
@@ -90,7 +91,7 @@ pub fn test_mutants(path: &str, text: &str, seed: u64) -> Vec<Mutation> {
     let Some(source) = source(path, text) else {
         return Vec::new();
     };
-    let mut random = Random::new(seed);
+    let mut random = Rng::with_seed(seed);
     let mut candidates = assertions::candidates(&source, &mut random);
     candidates.retain(|candidate| candidate.tier < AGAIN);
     random.shuffle(&mut candidates);
@@ -106,7 +107,7 @@ pub fn expectations_by_test(path: &str, text: &str, most: usize) -> Vec<Vec<Muta
     let Some(source) = source(path, text) else {
         return Vec::new();
     };
-    let mut random = Random::new(text.len() as u64);
+    let mut random = Rng::with_seed(text.len() as u64);
     let mut tests: BTreeMap<usize, Vec<Candidate>> = BTreeMap::new();
     for candidate in assertions::candidates(&source, &mut random) {
         tests.entry(candidate.group).or_default().push(candidate);

@@ -2,8 +2,10 @@
 
 use std::ops::Range;
 
+use fastrand::Rng;
+
 use super::MutationKind;
-use super::candidate::{AGAIN, Candidate, Edit, LAST_RESORT, PROBABLE, Random};
+use super::candidate::{AGAIN, Candidate, Edit, LAST_RESORT, PROBABLE};
 use super::language::Language;
 use super::literal::{Value, altered, altered_again, value};
 use super::negation::{Meaning, meaning};
@@ -23,7 +25,7 @@ const EQUAL: &str = "DeepEqual Equal";
 const MOST_ASSERTIONS: usize = 2000;
 
 /// Mutants of what the tests of `source` expect.
-pub(super) fn candidates(source: &Source<'_>, random: &mut Random) -> Vec<Candidate> {
+pub(super) fn candidates(source: &Source<'_>, random: &mut Rng) -> Vec<Candidate> {
     let mut finder = Finder {
         source,
         random,
@@ -48,7 +50,7 @@ pub(super) fn candidates(source: &Source<'_>, random: &mut Random) -> Vec<Candid
 
 struct Finder<'a> {
     source: &'a Source<'a>,
-    random: &'a mut Random,
+    random: &'a mut Rng,
     file: FileScope,
     looked_at: usize,
     found: Vec<Candidate>,
@@ -166,7 +168,7 @@ impl Finder<'_> {
         match (&left_value, &right_value) {
             (Value::Literal(_), Value::Literal(_)) => {}
             (_, Value::Literal(tokens)) | (Value::Literal(tokens), _) => {
-                let token = self.random.pick(tokens).copied();
+                let token = self.random.choice(tokens).copied();
                 self.alter(scope, part, token, tier);
             }
             (Value::Computed | Value::Named(_), Value::Constructed(tokens))
@@ -250,7 +252,7 @@ impl Finder<'_> {
         let range = equals + 1..self.source.end_of_statement(equals);
         match value(source, &range) {
             Value::Literal(tokens) => {
-                let token = *self.random.pick(&tokens)?;
+                let token = *self.random.choice(&tokens)?;
                 self.alter(scope, part, Some(token), tier);
             }
             Value::Constructed(tokens) => self.alter(scope, part, Some(*tokens.first()?), tier + 2),
@@ -504,7 +506,7 @@ impl Finder<'_> {
                 continue;
             };
             if let Value::Literal(tokens) = value(source, last) {
-                let literal = self.random.pick(&tokens).copied();
+                let literal = self.random.choice(&tokens).copied();
                 self.alter(scope, case.start, literal, 2);
             }
         }

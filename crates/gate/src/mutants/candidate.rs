@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use fastrand::Rng;
+
 use super::MutationKind;
 use super::source::Source;
 
@@ -83,38 +85,8 @@ pub(super) fn applied<'a>(text: &str, edits: impl IntoIterator<Item = &'a Edit>)
     Some(changed)
 }
 
-/// A sequence of numbers that a seed decides (`SplitMix64`).
-#[derive(Debug)]
-pub(super) struct Random(u64);
-
-impl Random {
-    pub(super) fn new(seed: u64) -> Self {
-        Random(seed)
-    }
-
-    pub(super) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    pub(super) fn pick<'a, T>(&mut self, from: &'a [T]) -> Option<&'a T> {
-        let length = u64::try_from(from.len()).ok().filter(|length| *length > 0)?;
-        from.get(usize::try_from(self.next() % length).ok()?)
-    }
-
-    pub(super) fn shuffle<T>(&mut self, list: &mut [T]) {
-        for last in (1..list.len()).rev() {
-            let bound = u64::try_from(last + 1).unwrap_or(u64::MAX);
-            list.swap(last, usize::try_from(self.next() % bound).unwrap_or(0));
-        }
-    }
-}
-
 /// The best of each line, then the second best of each, and so on.
-pub(super) fn by_line(mut candidates: Vec<Candidate>, random: &mut Random, most: usize) -> Vec<Candidate> {
+pub(super) fn by_line(mut candidates: Vec<Candidate>, random: &mut Rng, most: usize) -> Vec<Candidate> {
     random.shuffle(&mut candidates);
     candidates.sort_by_key(|candidate| candidate.tier);
     let mut seen: BTreeMap<usize, usize> = BTreeMap::new();

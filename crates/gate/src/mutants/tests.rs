@@ -407,7 +407,8 @@ fn code_in_languages_that_no_bench_measures_has_no_mutants() {
 fn each_line_of_work_has_a_mutant_before_one_has_two() {
     let text = "a = b == 1\nc = d and e\nf = 3\ng = 4\n";
     let found = work_mutants("a.py", text, &[1..=2, 4..=4], 1);
-    let lines: Vec<u32> = found.iter().map(|mutation| mutation.mutant.line).collect();
+    let mut lines: Vec<u32> = found.iter().map(|mutation| mutation.mutant.line).collect();
+    lines[..3].sort_unstable();
     assert_eq!(lines, [1, 2, 4, 1]);
 }
 
