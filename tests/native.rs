@@ -678,3 +678,26 @@ fn tools_of_servers_are_offered_asked_for_and_used_and_a_server_that_fails_is_le
         assert!(said.contains("mcp__own__plan__1"), "{said}");
     }
 }
+
+#[test]
+fn the_agent_outlives_its_servers() {
+    let model = StandIn::start(say("not asked"));
+    let sandbox = sandbox(Agent::Native, &model, 0);
+    let server = r#"trap ': > ended; exit' TERM
+        while read -r line; do
+            case $line in *'"id"'*) ;; *) continue ;; esac
+            id=${line#*'"id":'}
+            echo '{"jsonrpc": "2.0", "id": '"${id%%[,\}]*}"', "result": {"protocolVersion": "1", "tools": []}}'
+        done"#;
+    let mut talk = Talk::begin(&sandbox, &[]);
+    let servers = json!([{"name": "slow", "command": "sh", "args": ["-c", server], "env": []}]);
+    let opened = talk.request("session/new", json!({"cwd": sandbox.project(), "mcpServers": servers}));
+    opened.unwrap();
+    talk.agent.close_stdin();
+    assert_eq!(talk.agent.wait(SOON).code(), Some(0));
+    assert_eq!(
+        sandbox.read("ended").as_deref(),
+        Some(""),
+        "it ended the server, and waited"
+    );
+}

@@ -53,12 +53,18 @@ pub fn run(model: Option<String>) -> u8 {
             return 1;
         }
     };
-    let agent = NativeAgent {
+    let mut agent = NativeAgent {
         client: Rc::default(),
         model,
         open: None,
     };
-    let code = runtime.block_on(agent.serve(&mut listener));
+    let code = runtime.block_on(async {
+        let code = agent.serve(&mut listener).await;
+        if let Some(open) = agent.open {
+            open.servers.end().await;
+        }
+        code
+    });
     // A search may still be running on another thread.
     runtime.shutdown_background();
     code
@@ -98,7 +104,7 @@ enum TurnEnd {
 }
 
 impl NativeAgent {
-    async fn serve(mut self, lines: &mut Receiver<InputLine>) -> u8 {
+    async fn serve(&mut self, lines: &mut Receiver<InputLine>) -> u8 {
         while let Some(line) = lines.recv().await {
             let handled = match line.message() {
                 Some(Incoming::Request { id, method, params }) => self.take(&id, &method, &params, lines).await,

@@ -98,6 +98,16 @@ impl SessionServers {
         (servers, troubles)
     }
 
+    /// Ends the servers, so that none outlives the agent, whose work it would seem to be.
+    pub(super) async fn end(self) {
+        join_all(
+            self.servers
+                .into_iter()
+                .map(async |mut server| server.group.end().await),
+        )
+        .await;
+    }
+
     pub(super) fn offers(&self) -> impl Iterator<Item = ToolDescription> {
         self.tools.iter().map(|tool| tool.offer.clone())
     }
@@ -197,7 +207,7 @@ fn tool_output(result: &Value) -> ToolOutcome {
 
 /// A running server. Dropping it ends its process group.
 struct McpProcess {
-    _group: OwnedProcessGroup,
+    group: OwnedProcessGroup,
     stdin: Arc<Mutex<ChildStdin>>,
     peer: Arc<Peer>,
 }
@@ -264,7 +274,7 @@ impl McpProcess {
         drop(command);
         let stdin = child.stdin.take().ok_or("it has no stdin")?;
         let server = Self {
-            _group: OwnedProcessGroup::new(child),
+            group: OwnedProcessGroup::new(child),
             stdin: Arc::new(Mutex::new(stdin)),
             peer: Arc::default(),
         };

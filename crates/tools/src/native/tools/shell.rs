@@ -136,7 +136,7 @@ impl OwnedProcessGroup {
     }
 
     /// Sends SIGTERM to the group, and SIGKILL after the grace period.
-    async fn end(&mut self) {
+    pub(in crate::native) async fn end(&mut self) {
         self.signal(Signal::SIGTERM);
         _ = timeout(GRACE, self.child.wait()).await;
         self.signal(Signal::SIGKILL);
