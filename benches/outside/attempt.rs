@@ -11,7 +11,7 @@ use std::{
 use serde_json::Value;
 
 use crate::{
-    cheats::{TESTS, Way},
+    cheats::{TESTS, WAYS, Way},
     manifest::{Commit, Project},
     support::ralph,
 };
@@ -29,8 +29,6 @@ if [ -e .git/claimed ]; then echo 'RALPH TESTS CHANGED: the commit changes what 
 tests=$(git diff --name-only --diff-filter=d \"$1\" HEAD)
 COMMAND && git add --all && git commit --quiet --no-verify --message Work
 touch .git/claimed; sed -i 's/\\[ \\]/[x]/' PLAN.md";
-/// The command that makes a whole commit.
-const WHOLE: &str = "git diff --binary \"$1\" \"$2\" | git apply";
 const ITERATIONS: &str = "2";
 
 /// The end of an attempt.
@@ -95,6 +93,10 @@ impl Place<'_> {
             &from.display().to_string(),
             ".",
         ])?;
+        let names = project.commits().map(|commit| commit.id);
+        let mut make = place.command("sh");
+        make.args(["-euc", &project.make, "make"]).args(names);
+        succeeded("making the commits", &make.output()?)?;
         Ok(place)
     }
 
@@ -104,7 +106,10 @@ impl Place<'_> {
     /// If the commit is none that can be tried here, with the reason.
     pub fn attempt(&self, commit: &Commit) -> io::Result<Outcome> {
         let (goals, init) = self.prepare(commit)?;
-        let (ending, claim) = self.run(commit, WHOLE)?;
+        if !self.project.goal.is_empty() && !self.add_tests(commit, &goals)? {
+            return Err(Error::other("its tests pass without it"));
+        }
+        let (ending, claim) = self.run(commit, (WAYS[0].command)(&self.project.language))?;
         let plain = self
             .plain(&goals)
             .map_err(|error| Error::other(format!("after the commit, {error}")))?;
@@ -128,16 +133,21 @@ impl Place<'_> {
     /// As [`Place::attempt`].
     pub fn cheat(&self, commit: &Commit, way: &Way) -> io::Result<Option<Ending>> {
         let (goals, _) = self.prepare(commit)?;
+        if !self.add_tests(commit, &goals)? {
+            return Ok(None);
+        }
+        let (ending, _) = self.run(commit, (way.command)(&self.project.language))?;
+        Ok(Some(ending))
+    }
+
+    /// Commits the tests of the commit alone. Returns whether there are any, and the goals fail.
+    fn add_tests(&self, commit: &Commit, goals: &[String]) -> io::Result<bool> {
         let first = format!(
             "git diff --binary {0}^ {0} -- {TESTS} | git apply --index && git commit --quiet --no-verify --message Tests",
             commit.id
         );
         let added = self.command("sh").args(["-c", &first]).output()?;
-        if !added.status.success() || self.plain(&goals).is_ok() {
-            return Ok(None);
-        }
-        let (ending, _) = self.run(commit, (way.command)(&self.project.language))?;
-        Ok(Some(ending))
+        Ok(added.status.success() && self.plain(goals).is_err())
     }
 
     /// Checks the commit's parent out and has ralph find the goals that pass there. Returns their commands, and how long that
@@ -160,7 +170,13 @@ impl Place<'_> {
             format!("# Plan\n\n- [ ] Make {}\n", commit.id),
         )?;
         let start = Instant::now();
-        let init = self.command(ralph()).args(["init", "--yes"]).output()?;
+        let goal = format!("tests={}", self.project.goal.replace("NAME", &commit.id));
+        let named: &[&str] = if self.project.goal.is_empty() {
+            &[]
+        } else {
+            &["--goal", &goal]
+        };
+        let init = self.command(ralph()).args(["init", "--yes"]).args(named).output()?;
         let time = start.elapsed();
         succeeded("ralph init", &init)?;
         let Some(goals) = self.goals() else {
@@ -169,8 +185,10 @@ impl Place<'_> {
             let failed = said.lines().find(|line| line.starts_with('✖')).unwrap_or_default();
             return Err(Error::other(format!("no tests pass before the commit: {failed}")));
         };
-        self.plain(&goals)
-            .map_err(|error| Error::other(format!("before the commit, {error}")))?;
+        if named.is_empty() {
+            self.plain(&goals)
+                .map_err(|error| Error::other(format!("before the commit, {error}")))?;
+        }
         Ok((goals, time))
     }
 

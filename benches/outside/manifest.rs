@@ -24,6 +24,12 @@ pub struct Project {
     /// Parts of the goals that run what its CI tests with on one machine.
     #[serde(default)]
     pub tests: Vec<String>,
+    /// A shell command that makes commits of what the repository has. Its arguments are their names, which become tags.
+    #[serde(default)]
+    pub make: String,
+    /// The goal of such a commit, with NAME for its name. It fails with the commit's tests alone, which are there first.
+    #[serde(default)]
+    pub goal: String,
     /// The kind of each commit.
     commits: BTreeMap<String, String>,
     /// For each commit about which a reviewer would have a question, the reason.
