@@ -43,9 +43,6 @@ pub use self::{
     },
 };
 
-/// Most bytes of a guarded file.
-const FILE_CAP_BYTES: u64 = 16 << 20;
-
 /// Patterns of guarded files. A pattern without `/` matches the file name in any directory. The syntax includes `**`,
 /// `*`, `?`, `{a,b}` and `[a-z]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

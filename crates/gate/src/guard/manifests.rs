@@ -46,7 +46,7 @@ fn name(path: &str) -> &str {
 pub(super) fn compare(path: &str, original: Option<&[u8]>, now: Option<&[u8]>) -> Option<ChangedParts> {
     let values = |bytes: Option<&[u8]>| bytes.map_or(Some(Value::Null), |bytes| values(path, bytes));
     let (before, present) = (values(original)?, values(now)?);
-    // What a lock file depends on stays, or the two would not fit.
+    // The parts that a lock file depends on stay: the two have to fit.
     let is_left = |key: &str, _: &Value| {
         let first = key.split('\n').nth(1).unwrap_or_default();
         let is_left = first.contains(PACKAGES) || has_word(OF_PRODUCT, first) || lies_in(LOCKED, key);

@@ -14,8 +14,8 @@ use rustix::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::FILE_CAP_BYTES;
-
+/// Most bytes of a guarded file.
+pub(super) const FILE_CAP_BYTES: u64 = 16 << 20;
 /// Most seconds by which a file's time may be ahead of the clock.
 const AHEAD_CAP_SECONDS: i64 = 3600;
 const LINK_CAP_BYTES: usize = 4096;

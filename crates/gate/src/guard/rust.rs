@@ -17,10 +17,7 @@ use std::{
 
 use ralph_core::event::GuardedChangeKind;
 
-use self::{
-    doctests::DocStyle,
-    items::{BlockShape, Container, TestBlock},
-};
+use self::items::{BlockShape, Container, DocStyle, TestBlock};
 use super::parts::ChangedParts;
 use crate::mutants::{Language, Source};
 

@@ -7,9 +7,9 @@ use std::{
 };
 
 use super::{
-    FILE_CAP_BYTES, GuardError, GuardedKind,
+    GuardError, GuardedKind,
     originals::{LEFT_OUT_CAP, OriginalEntry},
-    project_dir::{FileContent, PathState, ProjectDir, WriteStamp, sync},
+    project_dir::{FILE_CAP_BYTES, FileContent, PathState, ProjectDir, WriteStamp, sync},
     rust,
     walk::UnguardedPath,
 };

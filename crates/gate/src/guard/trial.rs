@@ -12,8 +12,8 @@ use std::{
 };
 
 use super::{
-    FILE_CAP_BYTES, GuardError, Originals,
-    project_dir::{Durable, FileContent, PathState, ProjectDir},
+    GuardError, Originals,
+    project_dir::{Durable, FILE_CAP_BYTES, FileContent, PathState, ProjectDir},
     record::{self, ReplacedFile, TrialRecord},
 };
 

@@ -69,7 +69,7 @@ impl<'a> Source<'a> {
             .map_or("", |token| &self.text[token.start..token.end])
     }
 
-    /// Where a token begins; the end of the text past the last one.
+    /// The start of a token; the end of the text past the last one.
     pub(crate) fn start_of(&self, token: usize) -> usize {
         self.tokens.get(token).map_or(self.text.len(), |token| token.start)
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::items::{BlockShape, TestBlock, name_at};
+use super::items::{BlockShape, DocStyle, TestBlock, name_at};
 use crate::mutants::{Source, block_comment};
 
 /// Words after the fence that tell how to test an example. Any other word names another language.
@@ -22,12 +22,6 @@ struct DocComment {
     style: DocStyle,
     /// Whether it documents its surroundings, as `//!` does.
     is_inner: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum DocStyle {
-    Line,
-    Block,
 }
 
 /// A line of documentation.

@@ -28,7 +28,13 @@ pub(super) enum BlockShape {
     Item,
     /// A module with a body that exists only for tests.
     Module,
-    Doctest(super::doctests::DocStyle),
+    Doctest(DocStyle),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum DocStyle {
+    Line,
+    Block,
 }
 
 /// A module, implementation or trait with a body.
