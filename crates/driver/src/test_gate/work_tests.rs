@@ -73,7 +73,8 @@ impl FailedBefore {
     fn names(&self, path: &str, header: &str) -> bool {
         let stem = Path::new(path).file_stem().and_then(|stem| stem.to_str());
         let is_file = |name: &String| name.ends_with(path) || stem == Some(last_part(name));
-        self.names.iter().any(|name| is_file(name) || is_named(header, name))
+        let mut names = self.names.iter();
+        names.any(|name| is_file(name) || is_test(path, header, name))
     }
 }
 
@@ -95,6 +96,13 @@ fn is_named(header: &str, name: &str) -> bool {
     !last.is_empty() && words.any(|word| word == last)
 }
 
+/// Whether a name is that of the test that `header` opens in the file at `path`: `tests/test_a.py::test_b` is in no other file.
+fn is_test(path: &str, header: &str, name: &str) -> bool {
+    let file = name.split_once("::").map(|(file, _)| Path::new(file));
+    let is_elsewhere = |file: &Path| file.extension().is_some() && file.file_name() != Path::new(path).file_name();
+    is_named(header, name) && !file.is_some_and(is_elsewhere)
+}
+
 /// A test's name without its parameters.
 fn without_parameters(name: &str) -> &str {
     name.split(['[', '(']).next().unwrap_or(name).trim_end()
@@ -114,6 +122,12 @@ struct WorkTest {
     /// Whether it is a new test: one for another system, or for those who ask for it, does not run.
     may_not_run: bool,
     mutations: Vec<Mutation>,
+}
+
+impl WorkTest {
+    fn has_name(&self, name: &str) -> bool {
+        is_test(&self.path, &self.header, name)
+    }
 }
 
 /// The tests of the work, by their files, with the contents of these.
@@ -235,7 +249,7 @@ async fn tried(
     let WorkTests { mut tests, mut files } = found;
     // A test that fails with the work in place may fail: the goals passed.
     tests.retain(|test| failed_by_name(test, with_work).is_empty());
-    let has_run = |test: &WorkTest| passed.iter().any(|name| is_named(&test.header, name));
+    let has_run = |test: &WorkTest| passed.iter().any(|name| test.has_name(name));
     tests.retain(|test| !test.may_not_run || passed.is_empty() || has_run(test));
     files.retain(|path, _| tests.iter().any(|test| test.path == *path));
     let Some((first, _)) = files.first_key_value() else {
@@ -378,7 +392,7 @@ fn all_altered(tests: &[WorkTest], files: &BTreeMap<String, String>) -> Vec<Alte
 fn has_failed(tests: &[WorkTest], at: usize, results: &[CheckedGoal]) -> bool {
     let failed = failed_by_name(&tests[at], results);
     let others = || tests.iter().enumerate().filter(|(other, _)| *other != at);
-    let is_shared = |name: &String| others().any(|(_, other)| is_named(&other.header, name));
+    let is_shared = |name: &String| others().any(|(_, other)| other.has_name(name));
     failed.iter().any(|name| !is_shared(name))
 }
 
@@ -386,7 +400,7 @@ fn has_failed(tests: &[WorkTest], at: usize, results: &[CheckedGoal]) -> bool {
 fn failed_by_name(test: &WorkTest, checked: &[CheckedGoal]) -> BTreeSet<String> {
     let reports = checked.iter().filter_map(|checked| checked.report.as_ref());
     let failed = reports.flat_map(|report| &report.failed);
-    let of_test = failed.filter(|name| is_named(&test.header, name));
+    let of_test = failed.filter(|name| test.has_name(name));
     of_test.map(|name| without_parameters(name).to_owned()).collect()
 }
 
@@ -476,6 +490,10 @@ mod tests {
         assert!(named.names("tests/test_b.py", "def test_any(self):"));
         assert!(named.names("tests/test_d.py", "def test_c(self):"));
         assert!(!named.names("tests/test_d.py", "def test_d(self):"));
+        let of_one_file = of(&[result(false, 3, &["tests/test_b.py::test_1", "sums::test_2"])]);
+        assert!(of_one_file.names("tests/test_b.py", "def test_1():"));
+        assert!(!of_one_file.names("tests/test_d.py", "def test_1():"));
+        assert!(of_one_file.names("src/sums.rs", "fn test_2() {"));
         for unknown in [of(&[]), of(&[result(false, 0, &[])]), of(&[result(false, 3, &[])])] {
             assert!(unknown.is_unknown, "{unknown:?}");
         }
