@@ -123,8 +123,8 @@ pub(super) struct Reached {
     names: HashSet<String>,
     /// Names of passed tests that are more than one word.
     odd_names: Vec<String>,
-    /// The words of the goals' commands, without quotes and slashes at their ends.
-    words: Vec<String>,
+    /// The words of each goal's command, without quotes and slashes at their ends.
+    commands: Vec<Vec<String>>,
     /// The ends of the goals' outputs.
     tails: Vec<String>,
     /// The directory of the project's Python files that goals compiled.
@@ -139,15 +139,15 @@ impl Reached {
             end.split(['[', '(']).next().unwrap_or(end).to_owned()
         };
         let names = reports.flat_map(|report| &report.passed).map(name);
-        let words = goals.iter().flat_map(|goal| goal.command.split_whitespace());
-        let words = words.map(|word| word.trim_matches(['"', '\'']).trim_end_matches('/').to_owned());
+        let word = |word: &str| word.trim_matches(['"', '\'']).trim_end_matches('/').to_owned();
+        let words = |goal: &Goal| goal.command.split_whitespace().map(word).collect();
         let (names, odd_names): (Vec<_>, Vec<_>) = names
             .filter(|name| !name.is_empty())
             .partition(|name| name.chars().all(is_part_of_word));
         Self {
             names: names.into_iter().collect(),
             odd_names,
-            words: words.collect(),
+            commands: goals.iter().map(words).collect(),
             tails: checked.iter().map(|checked| checked.output.clone()).collect(),
             compiled,
         }
@@ -155,9 +155,19 @@ impl Reached {
 
     /// Whether the tests of a file run: a command names it or a directory of it, it was printed, or Python compiled it.
     fn has_file(&self, path: &str) -> bool {
-        let mut paths = Path::new(path).ancestors().filter_map(Path::to_str);
-        let is_named = paths.any(|path| !path.is_empty() && self.words.iter().any(|word| word == path));
+        let is_named = self.commands.iter().any(|words| names(words, path));
         is_named || self.tails.iter().any(|tail| contains_word(tail, path)) || self.has_compiled(path)
+    }
+
+    /// Returns the candidates in files that may run: a command that names some of their files runs no others. A script that
+    /// runs other files has no expectations itself.
+    fn of_run_files(&self, mut candidates: Vec<Candidate>) -> Vec<Candidate> {
+        let names_file = |words: &[String], candidate: &Candidate| names(words, &candidate.mutation.mutant.path);
+        let names_some = |words: &Vec<String>| candidates.iter().any(|candidate| names_file(words, candidate));
+        if !self.commands.is_empty() && self.commands.iter().all(names_some) {
+            candidates.retain(|candidate| self.commands.iter().any(|words| names_file(words, candidate)));
+        }
+        candidates
     }
 
     fn has_compiled(&self, path: &str) -> bool {
@@ -232,7 +242,14 @@ pub(super) fn expectations(
         }));
     }
     ranked.sort_by_key(|(rank, _)| *rank);
-    ranked.into_iter().map(|(_, candidate)| candidate).collect()
+    let candidates = ranked.into_iter().map(|(_, candidate)| candidate);
+    reached.of_run_files(candidates.collect())
+}
+
+/// Whether the words of a command have a path, or a directory above it.
+fn names(words: &[String], path: &str) -> bool {
+    let mut paths = Path::new(path).ancestors().filter_map(Path::to_str);
+    paths.any(|path| !path.is_empty() && words.iter().any(|word| word == path))
 }
 
 pub(super) fn contains_word(line: &str, word: &str) -> bool {
@@ -311,6 +328,21 @@ mod tests {
         let by = |command: &str| Reached::by(&[goal(command)], &[], compiled.clone());
         assert_eq!(first(&by("pytest -q")), "tests/old/test_a.py");
         assert_eq!(first(&by("pytest -q tests/unit/")), "tests/unit/test_b.py");
+        // Tests that a goal does not run cannot notice anything.
+        let of_one = expectations(&originals, &project, &by("pytest 'tests/new/test_c.py'"), &Vec::new());
+        assert!(
+            of_one
+                .iter()
+                .all(|candidate| candidate.mutation.mutant.path == "tests/new/test_c.py")
+        );
+        let both = ["pytest tests/new", "make check"].map(goal);
+        let of_all = expectations(
+            &originals,
+            &project,
+            &Reached::by(&both, &[], compiled.clone()),
+            &Vec::new(),
+        );
+        assert_eq!(of_all.len(), 3 * of_one.len());
         let printed = Reached {
             tails: vec!["tests/unit/test_b.py .... [100%]".to_owned()],
             ..by("pytest")
