@@ -31,7 +31,6 @@ const SOURCE: &[&str] = &[
 const PROSE: [&str; 6] = ["md", "markdown", "rst", "adoc", "org", "png"];
 /// Files in which agents look for instructions of a project. The first is the one that most agents read.
 pub const INSTRUCTIONS: [&str; 4] = ["AGENTS.md", "AGENT.md", "CLAUDE.md", "GEMINI.md"];
-
 /// Most bytes of tests, or of source, that are searched for the names of files.
 const SEARCHED_BYTES: usize = 8 << 20;
 

@@ -1,5 +1,5 @@
 //! Arguments and environments in JSON: each as a string, or as its bytes if it is no UTF-8. serde alone writes each byte as a
-//! number, which made half of the work of starting a program.
+//! number, which is slow to write and to read.
 
 use std::{ffi::OsString, os::unix::ffi::OsStringExt};
 
