@@ -31,48 +31,24 @@ const fn wrapper(name: &'static str, valued: &'static str, flags: &'static str) 
 
 /// Programs that run the command after their options.
 const WRAPPERS: &[CommandWrapper] = &[
-    CommandWrapper {
-        long: ["--unset --chdir", "--ignore-environment --null --debug"],
-        ..wrapper("env", "uC", "i0v")
-    },
-    CommandWrapper {
-        long: [
+    wrapper("env", "uC", "i0v").long("--unset --chdir", "--ignore-environment --null --debug"),
+    wrapper("sudo", "ugpChRrtTUD", "nSEHkKAbBPN")
+        .long(
             "--user --group --prompt --chdir --host --chroot --close-from --role --type",
             "--non-interactive --stdin --preserve-env --set-home --reset-timestamp --background",
-        ],
-        changes_context: true,
-        ..wrapper("sudo", "ugpChRrtTUD", "nSEHkKAbBPN")
-    },
+        )
+        .changing_context(),
+    wrapper("doas", "uCa", "nL").changing_context(),
     CommandWrapper {
-        changes_context: true,
-        ..wrapper("doas", "uCa", "nL")
-    },
-    CommandWrapper {
-        long: ["--signal --kill-after", "--foreground --preserve-status --verbose"],
         positional: 1,
-        ..wrapper("timeout", "sk", "v")
+        ..wrapper("timeout", "sk", "v").long("--signal --kill-after", "--foreground --preserve-status --verbose")
     },
-    CommandWrapper {
-        long: ["--adjustment", ""],
-        ..wrapper("nice", "n", "0123456789")
-    },
-    CommandWrapper {
-        long: ["--class --classdata", "--ignore"],
-        ..wrapper("ionice", "cn", "t")
-    },
+    wrapper("nice", "n", "0123456789").long("--adjustment", ""),
+    wrapper("ionice", "cn", "t").long("--class --classdata", "--ignore"),
     wrapper("nohup", "", ""),
-    CommandWrapper {
-        long: ["--input --output --error", ""],
-        ..wrapper("stdbuf", "ioe", "")
-    },
-    CommandWrapper {
-        long: ["", "--ctty --fork --wait"],
-        ..wrapper("setsid", "", "cfw")
-    },
-    CommandWrapper {
-        long: ["--format --output", "--append --portability --verbose --quiet"],
-        ..wrapper("time", "fo", "apvq")
-    },
+    wrapper("stdbuf", "ioe", "").long("--input --output --error", ""),
+    wrapper("setsid", "", "cfw").long("", "--ctty --fork --wait"),
+    wrapper("time", "fo", "apvq").long("--format --output", "--append --portability --verbose --quiet"),
     wrapper("command", "", "p"),
     wrapper("builtin", "", ""),
     wrapper("exec", "a", "cl"),
@@ -81,13 +57,10 @@ const WRAPPERS: &[CommandWrapper] = &[
     wrapper("noglob", "", ""),
     wrapper("nocorrect", "", ""),
     wrapper("-", "", ""),
-    CommandWrapper {
-        long: [
-            "--max-args --max-procs --max-lines --delimiter --arg-file --max-chars --replace",
-            "--null --no-run-if-empty --verbose --exit --interactive --open-tty",
-        ],
-        ..wrapper("xargs", "InPLdEsa", "0rtpxo")
-    },
+    wrapper("xargs", "InPLdEsa", "0rtpxo").long(
+        "--max-args --max-procs --max-lines --delimiter --arg-file --max-chars --replace",
+        "--null --no-run-if-empty --verbose --exit --interactive --open-tty",
+    ),
 ];
 
 /// The description of `name`, if it is a program that runs another.
@@ -104,6 +77,20 @@ pub(in crate::permissions) fn is_transparent(name: &str) -> bool {
 pub(super) struct UnknownOption;
 
 impl CommandWrapper {
+    const fn long(self, valued: &'static str, flags: &'static str) -> Self {
+        CommandWrapper {
+            long: [valued, flags],
+            ..self
+        }
+    }
+
+    const fn changing_context(self) -> Self {
+        CommandWrapper {
+            changes_context: true,
+            ..self
+        }
+    }
+
     /// The index in `words` at which the command begins. `words[0]` is the program itself.
     pub(super) fn command(&self, words: &[ShellWord]) -> Result<usize, UnknownOption> {
         let mut at = 1;

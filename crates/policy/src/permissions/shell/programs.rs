@@ -63,11 +63,8 @@ const fn reader(names: &'static str, operands: Operands) -> ProgramFamily {
     }
 }
 
-const fn tool(names: &'static str, valued: &'static str) -> ProgramFamily {
-    ProgramFamily {
-        valued,
-        ..family(names, Operands::Text)
-    }
+const fn tool(names: &'static str) -> ProgramFamily {
+    family(names, Operands::Text)
 }
 
 const PROGRAMS: &[ProgramFamily] = &[
@@ -84,174 +81,101 @@ const PROGRAMS: &[ProgramFamily] = &[
         Operands::Read,
     ),
     reader("ls stat readlink realpath du df", Operands::List),
-    ProgramFamily {
-        spoiling: "-K --kill -D --diag -F --filter",
-        ..reader("ss", Operands::Text)
-    },
-    ProgramFamily {
-        valued: "-n -c --lines --bytes",
-        ..reader("head tail", Operands::Read)
-    },
-    ProgramFamily {
-        valued: "-d -f -b -c -s --delimiter --fields --bytes --characters --delimiters",
-        ..reader("cut paste column", Operands::Read)
-    },
-    ProgramFamily {
-        valued: "-U -u --unified --label -x --exclude -I",
-        ..reader("diff", Operands::Read)
-    },
-    ProgramFamily {
-        spoiling: "-C --compile",
-        ..reader("file", Operands::List)
-    },
-    ProgramFamily {
-        valued: "-k -t -S --key --field-separator",
-        written: "-o --output",
-        spoiling: "-T --compress-program --temporary-directory",
-        ..reader("sort", Operands::Read)
-    },
-    ProgramFamily {
-        valued: "-L -P -I --filelimit",
-        written: "-o",
-        ..reader("tree", Operands::List)
-    },
-    ProgramFamily {
-        valued: "-f -s -w",
-        ..reader("uniq", Operands::ReadThenWrite)
-    },
-    ProgramFamily {
-        valued: "-A -B -C -m --include --exclude --exclude-dir --max-count --context --color",
-        ..reader("grep egrep fgrep", Operands::ReadBehindFirst("-e -f --regexp --file"))
-    },
-    ProgramFamily {
-        valued: "-A -B -C -m -t -T -g -r -j -M -d --type --type-not --glob --iglob --max-count --max-depth --replace --sort --color",
-        spoiling: "--pre --hostname-bin",
-        ..reader("rg ag ack", Operands::ReadBehindFirst("-e -f --regexp --file --files"))
-    },
-    ProgramFamily {
-        valued: "--indent --arg",
-        ..reader("jq", Operands::ReadBehindFirst("-f --from-file"))
-    },
-    ProgramFamily {
-        valued: "-name -iname -path -ipath -wholename -regex -iregex -type -maxdepth -mindepth -size -mtime -mmin -perm -user \
-                 -group -printf",
-        written: "-fprint -fprint0 -fls -fprintf",
-        spoiling: "-delete -exec -execdir -ok -okdir -files0-from",
-        ..reader("find", Operands::Read)
-    },
-    ProgramFamily {
-        valued: "-t -e -E -d --type --extension --exclude --max-depth",
-        spoiling: "-x -X --exec --exec-batch",
-        ..reader("fd fdfind", Operands::Read)
-    },
-    ProgramFamily {
-        valued: "-l --line-length",
-        spoiling: "-i --in-place -f --file -s --separate -e --expression",
-        ..reader("sed gsed", Operands::ReadBehindFirst("-e -f --expression --file"))
-    },
+    reader("ss", Operands::Text).spoiling("-K --kill -D --diag -F --filter"),
+    reader("head tail", Operands::Read).valued("-n -c --lines --bytes"),
+    reader("cut paste column", Operands::Read)
+        .valued("-d -f -b -c -s --delimiter --fields --bytes --characters --delimiters"),
+    reader("diff", Operands::Read).valued("-U -u --unified --label -x --exclude -I"),
+    reader("file", Operands::List).spoiling("-C --compile"),
+    reader("sort", Operands::Read)
+        .valued("-k -t -S --key --field-separator")
+        .written("-o --output")
+        .spoiling("-T --compress-program --temporary-directory"),
+    reader("tree", Operands::List)
+        .valued("-L -P -I --filelimit")
+        .written("-o"),
+    reader("uniq", Operands::ReadThenWrite).valued("-f -s -w"),
+    reader("grep egrep fgrep", Operands::ReadBehindFirst("-e -f --regexp --file"))
+        .valued("-A -B -C -m --include --exclude --exclude-dir --max-count --context --color"),
+    reader("rg ag ack", Operands::ReadBehindFirst("-e -f --regexp --file --files"))
+        .valued(
+            "-A -B -C -m -t -T -g -r -j -M -d --type --type-not --glob --iglob --max-count \
+             --max-depth --replace --sort --color",
+        )
+        .spoiling("--pre --hostname-bin"),
+    reader("jq", Operands::ReadBehindFirst("-f --from-file")).valued("--indent --arg"),
+    reader("find", Operands::Read)
+        .valued(
+            "-name -iname -path -ipath -wholename -regex -iregex -type -maxdepth -mindepth -size -mtime \
+             -mmin -perm -user -group -printf",
+        )
+        .written("-fprint -fprint0 -fls -fprintf")
+        .spoiling("-delete -exec -execdir -ok -okdir -files0-from"),
+    reader("fd fdfind", Operands::Read)
+        .valued("-t -e -E -d --type --extension --exclude --max-depth")
+        .spoiling("-x -X --exec --exec-batch"),
+    reader("sed gsed", Operands::ReadBehindFirst("-e -f --expression --file"))
+        .valued("-l --line-length")
+        .spoiling("-i --in-place -f --file -s --separate -e --expression"),
     // Commands that read files, and may do more.
     family("less more bat batcat most view zless zmore", Operands::Read),
-    ProgramFamily {
-        valued: "-F -v --field-separator --assign",
-        ..family("awk gawk mawk nawk", Operands::ReadBehindFirst("-f --file -e --source"))
-    },
+    family("awk gawk mawk nawk", Operands::ReadBehindFirst("-f --file -e --source"))
+        .valued("-F -v --field-separator --assign"),
     family("perl ruby", Operands::ReadBehindFirst("-e -E")),
-    ProgramFamily {
-        valued: "-l -s -c -o",
-        ..family("xxd", Operands::ReadThenWrite)
-    },
-    ProgramFamily {
-        valued: "-X -H -A -u --request --header --user-agent --user --max-time -m",
-        written: "-o --output -D --dump-header -c --cookie-jar",
-        ..family("curl", Operands::Read)
-    },
-    ProgramFamily {
-        written: "-O --output-document -o -P --directory-prefix",
-        ..family("wget", Operands::Read)
-    },
+    family("xxd", Operands::ReadThenWrite).valued("-l -s -c -o"),
+    family("curl", Operands::Read)
+        .valued("-X -H -A -u --request --header --user-agent --user --max-time -m")
+        .written("-o --output -D --dump-header -c --cookie-jar"),
+    family("wget", Operands::Read).written("-O --output-document -o -P --directory-prefix"),
     // Commands that change files.
-    ProgramFamily {
-        valued: "-m --mode",
-        ..family(
-            "rm rmdir unlink shred rimraf trash touch mkdir mkfifo mknod tee truncate chattr setfattr",
-            Operands::Write,
-        )
-    },
+    family(
+        "rm rmdir unlink shred rimraf trash touch mkdir mkfifo mknod tee truncate chattr setfattr",
+        Operands::Write,
+    )
+    .valued("-m --mode"),
     family("chmod chown chgrp setfacl", Operands::Write),
-    ProgramFamily {
-        valued: "-m -o -g -S --mode --owner --group --suffix",
-        written: "-t --target-directory",
-        ..family("cp install rsync scp gcp ditto", Operands::Copy)
-    },
+    family("cp install rsync scp gcp ditto", Operands::Copy)
+        .valued("-m -o -g -S --mode --owner --group --suffix")
+        .written("-t --target-directory"),
     family(
         "mv ln dd vi vim nvim nano emacs ed ex patch tar bsdtar gtar zip unzip 7z split csplit rename sponge openssl \
          gpg gzip gunzip bzip2 xz zstd",
         Operands::Edit,
     ),
     // Programs with subcommands, whose other arguments are names.
-    tool(
-        "git",
-        "-C -c --git-dir --work-tree --namespace --exec-path --config-env",
-    ),
-    tool(
-        "npm",
-        "--prefix -C -w --workspace --registry --userconfig --loglevel --cache --tag",
-    ),
-    tool("pnpm", "-C --dir --filter -F --reporter --loglevel"),
-    tool("yarn", "--cwd --registry --cache-folder --modules-folder"),
-    tool("bun", "--cwd --config -c"),
-    tool("cargo", "-C --config -Z --color --manifest-path"),
-    tool("go", "-C"),
-    tool("uv", "--directory --project --config-file --cache-dir --color"),
-    tool("poetry", "-C --directory -P --project"),
-    tool(
-        "pip pip3",
-        "--cache-dir --log --proxy --python --retries --timeout --trusted-host --cert",
-    ),
-    tool(
-        "docker podman nerdctl",
-        "-H --host -c --context --config -l --log-level --tlscacert --tlscert --tlskey -f --file -p",
-    ),
-    tool(
-        "docker-compose",
-        "-f --file -p --project-name --env-file --profile --project-directory",
-    ),
-    tool(
-        "kubectl oc",
+    tool("git").valued("-C -c --git-dir --work-tree --namespace --exec-path --config-env"),
+    tool("npm").valued("--prefix -C -w --workspace --registry --userconfig --loglevel --cache --tag"),
+    tool("pnpm").valued("-C --dir --filter -F --reporter --loglevel"),
+    tool("yarn").valued("--cwd --registry --cache-folder --modules-folder"),
+    tool("bun").valued("--cwd --config -c"),
+    tool("cargo").valued("-C --config -Z --color --manifest-path"),
+    tool("go").valued("-C"),
+    tool("uv").valued("--directory --project --config-file --cache-dir --color"),
+    tool("poetry").valued("-C --directory -P --project"),
+    tool("pip pip3").valued("--cache-dir --log --proxy --python --retries --timeout --trusted-host --cert"),
+    tool("docker podman nerdctl")
+        .valued("-H --host -c --context --config -l --log-level --tlscacert --tlscert --tlskey -f --file -p"),
+    tool("docker-compose").valued("-f --file -p --project-name --env-file --profile --project-directory"),
+    tool("kubectl oc").valued(
         "-n --namespace --context --kubeconfig --cluster --user -s --server --as --as-group --token --request-timeout",
     ),
-    tool(
-        "helm",
-        "-n --namespace --kube-context --kubeconfig --kube-apiserver --kube-token --registry-config",
-    ),
-    tool("gh", "-R --repo --hostname"),
-    tool("glab", "-R --repo"),
-    tool(
-        "aws",
-        "--profile --region --endpoint-url --output --query --ca-bundle --color",
-    ),
-    tool(
-        "gcloud",
-        "--project --account --configuration --format --verbosity --billing-project --flags-file",
-    ),
-    tool("az", "--subscription -o --output --query -g --resource-group"),
-    tool("terraform tofu", "-chdir"),
-    tool(
-        "systemctl",
-        "-H --host -M --machine -t --type -p --property -n --lines -o --output",
-    ),
-    tool("journalctl", "-u -n -p -o --since --until"),
-    tool("make gmake", "-C --directory -f --file -I -j --jobs -o -W"),
-    tool("rustup", "--toolchain"),
-    tool("apt apt-get apk dnf yum pacman brew snap", "-o -c -t"),
-    tool("vercel", "--token -t --cwd -S --scope -A --local-config"),
-    tool("fly flyctl", "-a --app -c --config -t --access-token"),
-    tool("heroku", "-a --app -r --remote"),
-    tool("mise asdf nvm volta fnm pyenv rbenv vagrant", "-C --cd"),
-    tool(
-        "man info help kill pkill top date export unset cd pushd popd read declare local readonly set",
-        "",
-    ),
+    tool("helm").valued("-n --namespace --kube-context --kubeconfig --kube-apiserver --kube-token --registry-config"),
+    tool("gh").valued("-R --repo --hostname"),
+    tool("glab").valued("-R --repo"),
+    tool("aws").valued("--profile --region --endpoint-url --output --query --ca-bundle --color"),
+    tool("gcloud").valued("--project --account --configuration --format --verbosity --billing-project --flags-file"),
+    tool("az").valued("--subscription -o --output --query -g --resource-group"),
+    tool("terraform tofu").valued("-chdir"),
+    tool("systemctl").valued("-H --host -M --machine -t --type -p --property -n --lines -o --output"),
+    tool("journalctl").valued("-u -n -p -o --since --until"),
+    tool("make gmake").valued("-C --directory -f --file -I -j --jobs -o -W"),
+    tool("rustup").valued("--toolchain"),
+    tool("apt apt-get apk dnf yum pacman brew snap").valued("-o -c -t"),
+    tool("vercel").valued("--token -t --cwd -S --scope -A --local-config"),
+    tool("fly flyctl").valued("-a --app -c --config -t --access-token"),
+    tool("heroku").valued("-a --app -r --remote"),
+    tool("mise asdf nvm volta fnm pyenv rbenv vagrant").valued("-C --cd"),
+    tool("man info help kill pkill top date export unset cd pushd popd read declare local readonly set"),
 ];
 
 /// The family of `name`; `None` for an unknown program, whose arguments may be another command.
@@ -280,6 +204,18 @@ pub(super) fn is_option(options: &str, word: &str) -> bool {
 }
 
 impl ProgramFamily {
+    const fn valued(self, valued: &'static str) -> Self {
+        ProgramFamily { valued, ..self }
+    }
+
+    const fn written(self, written: &'static str) -> Self {
+        ProgramFamily { written, ..self }
+    }
+
+    const fn spoiling(self, spoiling: &'static str) -> Self {
+        ProgramFamily { spoiling, ..self }
+    }
+
     /// The arguments that may be files, each with its use. `words[0]` is the program.
     pub(super) fn files(&self, words: &[ShellWord]) -> Vec<(FileUse, ShellWord)> {
         if self.operands == Operands::Text {
