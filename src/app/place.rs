@@ -8,6 +8,7 @@ use std::{
 
 use ralph_system::{
     paths::ProjectPaths,
+    real_paths::RealPaths,
     scratch::{ScratchDirectory, sweep},
 };
 
@@ -88,16 +89,7 @@ impl ProjectPlace {
 
 /// Resolves symbolic links in the existing part of the path.
 pub(super) fn where_it_leads(path: &Path) -> PathBuf {
-    let there = path
-        .ancestors()
-        .find_map(|above| Some((above, above.canonicalize().ok()?)));
-    let Some((above, real)) = there else {
-        return path.to_owned();
-    };
-    match path.strip_prefix(above) {
-        Ok(rest) if !rest.as_os_str().is_empty() => real.join(rest),
-        Ok(_) | Err(_) => real,
-    }
+    RealPaths::default().leads_to(path)
 }
 
 /// The first ancestor of `path` whose name is not UTF-8.

@@ -21,6 +21,7 @@ use ralph_system::{
     paths::create_private_dir,
     proc::{Confinement, ConfinementLevel, Network, OnRefused, RefusedCall, Supervisor},
     proxy::RefusedConnection,
+    real_paths::RealPaths,
     sandbox::{
         FilePolicy, ListedPath, ListingReason, PolicyInput, UserEnvironment, expanded,
         hosts::{AllowedHost, AllowedHosts},
@@ -225,7 +226,9 @@ impl Confiner {
         };
         let directories = program_directories(&wanted.project);
         let is_installed = |program: &str| which::which_in(program, Some(&directories), &wanted.project).is_ok();
-        with_environment(|world| FilePolicy::from_input(&wanted, world, is_installed)).resolved(where_it_leads)
+        let mut real = RealPaths::default();
+        with_environment(|world| FilePolicy::from_input(&wanted, world, is_installed))
+            .resolved(|path| real.leads_to(path))
     }
 
     /// The hosts that the agent of `manifest`, or a goal, may connect to in a strict sandbox.

@@ -11,10 +11,10 @@ use std::{
 };
 
 use ralph_agent::{catalog::Catalog, manifest::Manifest};
-use ralph_policy::permissions::PathResolver;
 use ralph_state::control::UserOnlyAction;
 use ralph_system::{
     proc::{ConfinementLevel, Supervisor},
+    real_paths::RealPaths,
     sandbox::{FilePolicy, ListedPath, ListingReason, PathAccess},
 };
 use ralph_text::{
@@ -24,7 +24,7 @@ use ralph_text::{
 use serde_json::json;
 
 use crate::{
-    app::{Confiner, PathRoots, ProjectPlace as AppPlace, catalog, withheld_from_agent, withheld_from_goals},
+    app::{Confiner, ProjectPlace as AppPlace, catalog, withheld_from_agent, withheld_from_goals},
     config::{self, Config, SandboxMode},
     error::{Failure, FailureKind},
 };
@@ -77,13 +77,13 @@ pub(super) fn run(
             Ok(0)
         }
         Some(SandboxCommand::Explain { path }) => {
-            print(&explained(&policy, &real_path(&place, path)?));
+            print(&explained(&policy, &real_path(path)?));
             Ok(0)
         }
         Some(SandboxCommand::Allow { path, yes }) => {
             trust::refuse_agent(&place.paths, UserOnlyAction::Trust)?;
             let file = sources(args, &place).user;
-            sandbox_allow::run(&policy, &real_path(&place, path)?, file.as_deref(), *yes)
+            sandbox_allow::run(&policy, &real_path(path)?, file.as_deref(), *yes)
         }
         Some(SandboxCommand::Run { command }) => tried(confiner, &place, manifest.as_ref(), &keys, command),
     }
@@ -189,12 +189,10 @@ fn shown(configured: &str, confiner: &Confiner, policy: &FilePolicy, manifest: O
 const WRITES: &str = "a string takes every write";
 
 /// The absolute path without symbolic links.
-fn real_path(place: &AppPlace, path: &Path) -> Result<PathBuf, Failure> {
+fn real_path(path: &Path) -> Result<PathBuf, Failure> {
     let absolute = std::path::absolute(path)
         .map_err(|error| Failure::new(FailureKind::Usage, format!("{}: {error}", path.display())))?;
-    let text = absolute.to_str();
-    let real = text.and_then(|text| PathRoots::for_place(place).canonical(text));
-    Ok(real.map_or(absolute, PathBuf::from))
+    Ok(RealPaths::default().leads_to(&absolute))
 }
 
 fn explained(policy: &FilePolicy, real: &Path) -> String {

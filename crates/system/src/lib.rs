@@ -9,6 +9,7 @@ pub mod os;
 pub mod paths;
 pub mod proc;
 pub mod proxy;
+pub mod real_paths;
 pub mod sandbox;
 pub mod scratch;
 pub mod tree_copy;

@@ -28,6 +28,7 @@ use nix::{
 };
 
 use super::{Confinement, ConfinementLevel, Network, OnRefused, mediation, mounts::leave_queues, privileges};
+use crate::real_paths::RealPaths;
 
 /// The newest Landlock version whose rights were tested. Older kernels have fewer of them.
 const KNOWN: ABI = ABI::V7;
@@ -211,7 +212,8 @@ fn readable(hidden: &[PathBuf], written: &[PathBuf]) -> BTreeSet<PathBuf> {
 
 /// Returns the canonical forms of the paths that exist.
 fn real(paths: &[PathBuf]) -> BTreeSet<PathBuf> {
-    paths.iter().filter_map(|path| path.canonicalize().ok()).collect()
+    let mut real = RealPaths::default();
+    paths.iter().filter_map(|path| real.existing(path)).collect()
 }
 
 /// Returns paths that cover everything but `left_out`.

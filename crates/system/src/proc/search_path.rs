@@ -6,7 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::sandbox::{UserEnvironment, shared_writable_places};
+use crate::{
+    real_paths::RealPaths,
+    sandbox::{UserEnvironment, shared_writable_places},
+};
 
 /// A program, and the directories in which it looks for others.
 #[derive(Debug, PartialEq, Eq)]
@@ -33,13 +36,14 @@ pub(super) fn trusted_program(program: &OsStr, project: &Path) -> Option<Trusted
 }
 
 fn outside_of(writable: impl Iterator<Item = PathBuf>, path: &OsStr, program: &OsStr) -> Option<TrustedProgram> {
-    let writable = writable.filter_map(|place| place.canonicalize().ok());
+    let mut real = RealPaths::default();
+    let writable = writable.filter_map(|place| real.existing(&place));
     // A project in the root directory contains all programs.
     let writable: Vec<PathBuf> = writable.filter(|place| place.parent().is_some()).collect();
     let trusted: Vec<PathBuf> = env::split_paths(path)
         .filter(|directory| directory.is_absolute())
         // A link that an agent exchanges later leads nowhere else.
-        .filter_map(|directory| directory.canonicalize().ok())
+        .filter_map(|directory| real.existing(&directory))
         .filter(|directory| !writable.iter().any(|place| directory.starts_with(place)))
         .collect();
     let path = env::join_paths(trusted).ok()?;

@@ -36,13 +36,9 @@ pub struct ListedPath {
 }
 
 impl ListedPath {
-    /// Returns what lists a path for this reason. A missing directory is not made.
-    fn as_is(why: ListingReason) -> impl Fn(PathBuf) -> ListedPath {
-        move |path| ListedPath {
-            path,
-            why,
-            is_made: false,
-        }
+    /// Returns what lists a path for this reason. A missing directory may be made.
+    fn listed(why: ListingReason, is_made: bool) -> impl Fn(PathBuf) -> ListedPath {
+        move |path| ListedPath { path, why, is_made }
     }
 
     /// The path for people. Raw devices that differ by a number share a pattern of the shell: there may be hundreds.
@@ -148,13 +144,15 @@ pub struct PolicyInput {
 pub fn root_secrets(other_homes: &[PathBuf], agents: &[String]) -> Vec<ListedPath> {
     let credentials = places::credentials();
     let system = places::SYSTEM_CREDENTIALS.iter().map(PathBuf::from);
-    let mut secrets: Vec<ListedPath> = system.map(ListedPath::as_is(ListingReason::Credentials)).collect();
+    let mut secrets: Vec<ListedPath> = system
+        .map(ListedPath::listed(ListingReason::Credentials, false))
+        .collect();
     for home in other_homes {
         let in_home = |text: &String| Some(home.join(text.strip_prefix("~/")?));
         let keys = credentials.iter().filter_map(in_home);
         let states = agents.iter().filter_map(in_home);
-        secrets.extend(keys.map(ListedPath::as_is(ListingReason::Credentials)));
-        secrets.extend(states.map(ListedPath::as_is(ListingReason::OtherAgent)));
+        secrets.extend(keys.map(ListedPath::listed(ListingReason::Credentials, false)));
+        secrets.extend(states.map(ListedPath::listed(ListingReason::OtherAgent, false)));
     }
     secrets
 }
@@ -168,14 +166,8 @@ impl FilePolicy {
                 .filter_map(|text| expanded(text, &wanted.project, world))
                 .collect()
         };
-        let place = ListedPath::as_is;
-        let made = |why: ListingReason| {
-            move |path: PathBuf| ListedPath {
-                path,
-                why,
-                is_made: true,
-            }
-        };
+        let place = |why: ListingReason| ListedPath::listed(why, false);
+        let made = |why: ListingReason| ListedPath::listed(why, true);
         let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
         let listed = |written: &[&str], why: ListingReason| {
             expand(&texts(written)).into_iter().map(place(why)).collect::<Vec<_>>()
@@ -193,11 +185,7 @@ impl FilePolicy {
                 for tool in caches::all() {
                     let is_made = tool.programs.iter().any(|program| is_installed(program));
                     let places = expand(&caches::written(tool)).into_iter();
-                    write.extend(places.map(|path| ListedPath {
-                        path,
-                        why: ListingReason::Cache,
-                        is_made,
-                    }));
+                    write.extend(places.map(ListedPath::listed(ListingReason::Cache, is_made)));
                 }
                 write.extend(listed(places::TEMPORARY, ListingReason::Temporary));
             }
@@ -270,7 +258,7 @@ impl FilePolicy {
         self.write.retain(is_kept);
         let writable = writable.into_iter();
         self.write
-            .extend(writable.map(ListedPath::as_is(ListingReason::Private)));
+            .extend(writable.map(ListedPath::listed(ListingReason::Private, false)));
         self
     }
 
@@ -284,7 +272,7 @@ impl FilePolicy {
 
     /// Resolves symbolic links in each place by `canonical`.
     #[must_use]
-    pub fn resolved(mut self, canonical: impl Fn(&Path) -> PathBuf) -> Self {
+    pub fn resolved(mut self, mut canonical: impl FnMut(&Path) -> PathBuf) -> Self {
         for place in self.write.iter_mut().chain(&mut self.hidden) {
             place.path = canonical(&place.path);
         }

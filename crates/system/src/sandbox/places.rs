@@ -119,8 +119,6 @@ pub(super) const CREDENTIALS: &[&str] = &[
     "$GRADLE_USER_HOME/gradle.properties",
     "$HF_TOKEN_PATH",
     "$VAULT_CONFIG_PATH",
-    "$GH_CONFIG_DIR",
-    "$GLAB_CONFIG_DIR",
 ];
 
 /// Keys and passwords of the machine and its services, which root alone can read.
@@ -257,13 +255,10 @@ pub(super) fn below(homes: &[&str], names: &[&str]) -> Vec<String> {
 /// Returns the directories that confined programs in `project` may write to besides it, as their user may: caches and
 /// temporary directories.
 pub fn shared_writable_places(project: &Path, environment: &UserEnvironment<'_>) -> Vec<PathBuf> {
-    let temporary = TEMPORARY
-        .iter()
-        .filter_map(|place| expanded(place, project, environment));
-    shared_caches(project, environment)
-        .into_iter()
-        .chain(temporary)
-        .collect()
+    let places = shared_caches(project, environment).into_iter();
+    let temporary = TEMPORARY.iter();
+    let temporary = temporary.filter_map(|place| expanded(place, project, environment));
+    places.chain(temporary).collect()
 }
 
 /// Returns those of them that are caches.

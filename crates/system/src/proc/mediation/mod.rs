@@ -34,6 +34,7 @@ use rustix::{
 use tracing::warn;
 
 use super::{Network, OnRefused, RefusedCall, system};
+use crate::real_paths::RealPaths;
 use caller::Caller;
 use filters::X32;
 use listeners::{
@@ -67,7 +68,8 @@ pub(super) fn start(
 ) -> io::Result<mpsc::Sender<HeldCalls>> {
     let (sender, receiver) = mpsc::channel();
     let network = network.clone();
-    let writable = writable.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    let mut real = RealPaths::default();
+    let writable = writable.iter().filter_map(|path| real.existing(path)).collect();
     let thread = thread::Builder::new().name("ralph-mediator".to_owned());
     thread.spawn(move || {
         if let Ok(calls) = receiver.recv() {
