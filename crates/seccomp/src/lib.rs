@@ -1,8 +1,8 @@
 //! System calls that the kernel holds until another thread answers them: seccomp's user notification, for Linux 5.19 and
 //! newer.
 //!
-//! The only crate with unsafe code: no library that ralph could use installs such a filter, reads its notifications, or
-//! connects a socket to an address of any family. Each of these functions is safe to call.
+//! The only crate with unsafe code: no library that ralph could use installs such a filter, reads its notifications, connects
+//! a socket to an address of any family, or sets the policy of a thread alone. Each of these functions is safe to call.
 
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code)]
@@ -179,6 +179,17 @@ pub fn bind(socket: BorrowedFd<'_>, address: &[u8]) -> Result<(), Errno> {
     // SAFETY: as in `connect`.
     let result = unsafe { libc::bind(socket.as_raw_fd(), start, length) };
     Errno::result(result).map(drop)
+}
+
+/// Has the calling thread, and the programs that it starts, run where nothing else wants to. It cannot be taken back.
+///
+/// # Errors
+/// The system's.
+pub fn run_when_idle() -> io::Result<()> {
+    let priority: c_int = 0;
+    // SAFETY: 0 is the calling thread, and the kernel only reads one number. musl's own function always fails.
+    let result = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_IDLE, &raw const priority) };
+    checked(result).map(drop)
 }
 
 fn parts(address: &[u8]) -> Result<(*const libc::sockaddr, socklen_t), Errno> {

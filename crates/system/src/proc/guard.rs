@@ -44,8 +44,8 @@ use super::{
 
 /// The guard's exit code if it could not start the program. ralph reads the report and ignores this code.
 const NOT_STARTED: u8 = 125;
-/// The steps by which a tree that yields to others is nicer than ralph.
-const LOW: i32 = 15;
+/// The niceness of a session that yields to others.
+const LOWEST: &str = "19";
 /// Most refused calls that are reported.
 const MOST_REFUSED: usize = 50;
 
@@ -120,13 +120,9 @@ fn guarded(spec: &GuardSpec, files: &ChildFiles, mut watch: GuardEvents) -> (Gua
             false,
         );
     }
-    if spec.is_low {
-        // What fails here only leaves the tree more of the machine.
-        _ = rustix::process::nice(LOW);
-        // Linux weighs whole sessions against each other, whatever the niceness of their processes.
-        if getsid(None) == Ok(getpid()) {
-            _ = fs::write("/proc/self/autogroup", LOW.to_string());
-        }
+    // Linux weighs whole sessions against each other, whatever the priority of their processes.
+    if spec.is_low && getsid(None) == Ok(getpid()) {
+        _ = fs::write("/proc/self/autogroup", LOWEST);
     }
     let input = held_input(spec, files);
     match program::start(spec, reporting(spec)) {

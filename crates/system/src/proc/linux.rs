@@ -141,6 +141,12 @@ pub(super) fn prefer_as_victim(pid: Pid) {
     _ = fs::write(format!("/proc/{pid}/oom_score_adj"), "500");
 }
 
+/// Has this thread, and what it starts, run where nothing else wants to. A niceness alone would not do: the kernel places
+/// programs that start beside it as if the processor were taken.
+pub(super) fn yield_to_others() {
+    _ = ralph_seccomp::run_when_idle(); // a failure only leaves it more of the machine
+}
+
 /// Whether a process runs this executable, under any name.
 pub(super) fn runs_this_executable(pid: Pid) -> bool {
     let identity = |path: &str| fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));

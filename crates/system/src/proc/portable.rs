@@ -64,6 +64,11 @@ pub(super) fn written_bytes(_pid: Pid) -> Option<u64> {
 /// Does nothing: the system chooses by itself.
 pub(super) fn prefer_as_victim(_pid: Pid) {}
 
+/// Has this process, and what it starts, yield to others.
+pub(super) fn yield_to_others() {
+    _ = rustix::process::nice(19); // a failure only leaves it more of the machine
+}
+
 pub(super) fn is_subreaper() -> bool {
     false
 }

@@ -12,6 +12,7 @@ use std::{
         unix::{ffi::OsStringExt, fs::OpenOptionsExt},
     },
     path::Path,
+    thread,
 };
 
 use nix::{
@@ -94,16 +95,27 @@ pub(super) fn start(spec: &GuardSpec, on_refused: OnRefused) -> Result<Pid, NotS
         files: files.collect(),
         group: ProcessGroup::Inherited,
     };
+    let execute = || {
+        if spec.is_low {
+            system::yield_to_others();
+        }
+        execute(execution)
+    };
     let started = || match &spec.confinement {
         Some(confinement) => {
             let ralph = Pid::from_raw(spec.ralph);
-            let executed = system::start_confined(confinement, ralph, on_refused, move || execute(execution));
+            let executed = system::start_confined(confinement, ralph, on_refused, execute);
             executed.map_err(|error| NotStarted {
                 why: format!("the sandbox: {error}"),
                 missing: false,
             })
         }
-        None => Ok(execute(execution)),
+        // This thread does not yield: it ends the program when ralph says so.
+        None if spec.is_low => Ok(thread::scope(|scope| {
+            let executed = scope.spawn(execute).join();
+            executed.unwrap_or_else(|_| Err(io::Error::other("the thread that yields panicked")))
+        })),
+        None => Ok(execute()),
     };
     let executed = match spec.memory_bytes {
         Some(bytes) => system::with_memory_limit(bytes, started),
