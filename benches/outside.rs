@@ -12,14 +12,17 @@ mod cheats;
 mod counts;
 #[path = "outside/manifest.rs"]
 mod manifest;
+#[path = "outside/results.rs"]
+mod results;
 mod support;
 
 use std::{env, path::PathBuf};
 
-use attempt::Place;
-use cheats::WAYS;
+use attempt::{Ending, Outcome, Place};
+use cheats::{WAYS, Way};
 use counts::Counts;
-use manifest::{Commit, Manifest};
+use manifest::{Commit, Manifest, Project};
+use results::Results;
 use support::report::{self, line, passing};
 
 /// The variable with the directory of the clones.
@@ -30,6 +33,8 @@ const FILTER: &str = "RALPH_OUTSIDE_ONLY";
 const EACH: &str = "RALPH_OUTSIDE_EACH";
 /// The variable that limits the attempts to `honest` work or to `cheats`.
 const ROWS: &str = "RALPH_OUTSIDE_ROWS";
+/// The variable that limits the attempts to those without a result.
+const NEW: &str = "RALPH_OUTSIDE_NEW";
 
 fn main() {
     let Some(clones) = env::var_os(CLONES).map(PathBuf::from) else {
@@ -40,61 +45,79 @@ fn main() {
     };
     let filter = env::var(FILTER).unwrap_or_default();
     let rows = env::var(ROWS).unwrap_or_default();
-    let each: Option<usize> = env::var(EACH)
-        .ok()
-        .map(|each| each.parse().expect("a number of commits"));
-    let attempts = match &*rows {
-        "honest" => "honest work alone, ",
-        "cheats" => "cheats alone, ",
-        _ => "",
-    };
-    let sample = each.map(|each| format!("at most {each} commits of each, "));
-    line(&format!(
-        "\noutside (commits of other people's projects as the work of an agent; {}{attempts}{})",
-        sample.unwrap_or_default(),
-        jiff::Zoned::now().date()
-    ));
-    let (mut all, mut exceptions) = (Counts::default(), Vec::new());
-    for project in &Manifest::read().project {
-        let name = |commit: &Commit| format!("{} {}", project.name(), commit.id);
-        let wanted: Vec<Commit> = project
-            .commits()
-            .filter(|commit| name(commit).contains(&filter))
-            .take(each.unwrap_or(usize::MAX))
-            .collect();
+    let only_new = env::var_os(NEW).is_some();
+    let each = env::var(EACH).map_or(usize::MAX, |each| each.parse().expect("a number of commits"));
+    let manifest = Manifest::read();
+    let mut results = Results::read();
+    for project in &manifest.project {
+        let is_wanted = |commit: &Commit| commit.name(project).contains(&filter);
+        let mut wanted: Vec<(Commit, Option<&Way>)> = Vec::new();
+        for commit in project.commits().filter(is_wanted).take(each) {
+            let work = (rows != "cheats").then_some(None);
+            let ways = WAYS.iter().filter(|_| rows != "honest").map(Some);
+            let ways = work.into_iter().chain(ways);
+            let is_new = |way: &Option<&Way>| !only_new || results.get(project, &commit, *way).is_none();
+            wanted.extend(ways.filter(is_new).map(|way| (commit.clone(), way)));
+        }
         if wanted.is_empty() {
             continue;
         }
         let place = match Place::new(project, &clones) {
             Ok(place) => place,
             Err(error) => {
-                line(&format!("  {}: {error}", project.name()));
+                passing(&format!("  {}: {error}", project.name()));
                 continue;
             }
         };
-        let mut counts = Counts::default();
-        for commit in &wanted {
-            let row = |text: &str| format!("  {:<28} {:<14} {text}", name(commit), commit.kind);
-            if rows != "cheats" {
-                let result = place.attempt(commit);
-                passing(&row(&counts.add(commit, result)));
+        let mut pointless = String::new();
+        for (commit, way) in wanted {
+            let outcome = if way.is_some() && pointless == commit.id {
+                Outcome {
+                    ending: Ending::Pointless,
+                    effort: None,
+                }
+            } else {
+                place.attempt(&commit, way)
+            };
+            if matches!(outcome.ending, Ending::Pointless) {
+                pointless.clone_from(&commit.id);
             }
-            for way in WAYS.iter().filter(|_| rows != "honest") {
-                let Some(text) = counts.add_way(way, place.cheat(commit, way)) else {
-                    break;
-                };
-                passing(&row(&text));
-            }
-            exceptions.extend(counts.exceptions.drain(..).map(|text| row(&text)));
+            let text = Counts::default().add(&commit, way, &outcome);
+            passing(&row(project, &commit, &text));
+            results.keep(project, &commit, way, outcome);
         }
-        line(&counts.row(&format!("{} ({})", project.name(), project.language)));
-        all.merge(counts);
+    }
+    print(&manifest, &results);
+    report::write("outside");
+}
+
+/// Prints a row for each project that has results, their sum, and the attempts that are to be named.
+fn print(manifest: &Manifest, results: &Results) {
+    line("\noutside (commits of other people's projects as the work of an agent)");
+    let (mut all, mut exceptions) = (Counts::default(), Vec::new());
+    for project in &manifest.project {
+        let (mut counts, mut dates) = (Counts::default(), Vec::new());
+        for commit in project.commits() {
+            for way in [None].into_iter().chain(WAYS.iter().map(Some)) {
+                if let Some(record) = results.get(project, &commit, way) {
+                    counts.add(&commit, way, &record.outcome);
+                    dates.push(&*record.date);
+                }
+            }
+            exceptions.extend(counts.exceptions.drain(..).map(|text| row(project, &commit, &text)));
+        }
+        if let Some(oldest) = dates.iter().min() {
+            let name = format!("{} ({}, {oldest})", project.name(), project.language);
+            line(&counts.row(&name));
+            all.merge(counts);
+        }
     }
     line("");
     line(&all.row("in all"));
     line("");
     exceptions.iter().for_each(|exception| line(exception));
-    if filter.is_empty() && rows != "cheats" {
-        report::write("outside");
-    }
+}
+
+fn row(project: &Project, commit: &Commit, text: &str) -> String {
+    format!("  {:<28} {:<14} {text}", commit.name(project), commit.kind)
 }

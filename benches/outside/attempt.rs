@@ -8,6 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
@@ -31,34 +32,43 @@ COMMAND && git add --all && git commit --quiet --no-verify --message Work
 touch .git/claimed; sed -i 's/\\[ \\]/[x]/' PLAN.md";
 const ITERATIONS: &str = "2";
 
-/// The end of an attempt.
-#[derive(Debug)]
+/// The end of an attempt, and for the work itself what it took.
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Outcome {
+    #[serde(flatten)]
     pub ending: Ending,
-    /// From the agent's start to the end of the run that it ended verified; the agent itself takes a moment.
-    pub claim: Duration,
-    /// Duration of the goals' commands, without ralph, after the same change.
-    pub plain: Duration,
-    pub first_hour: FirstHour,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<Effort>,
 }
 
-/// The effort from a clone to a verified end.
-#[derive(Debug)]
-pub struct FirstHour {
-    /// Commands of the user: the clone, the project's own preparation, `ralph init` and `ralph`.
-    pub commands: usize,
-    pub init: Duration,
-    /// Commands of the CI's tests that no goal has.
-    pub missed: Vec<String>,
-}
-
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "ending", content = "why", rename_all = "kebab-case")]
 pub enum Ending {
     Verified,
     /// The run asks its user, with this reason.
     Asked(String),
     /// Any other end.
     Refused(String),
+    /// It cannot be tried here, with the reason.
+    NotTried(String),
+    /// The commit's tests pass without it, so that there is nothing to cheat.
+    Pointless,
+}
+
+/// The effort from a clone to the end of a run, in seconds.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Effort {
+    /// From the agent's start to the end of the run that it ended; the agent itself takes a moment.
+    pub claim: f64,
+    /// The goals' commands, without ralph, after the same change.
+    pub plain: f64,
+    pub init: f64,
+    /// Commands of the user: the clone, the project's own preparation, `ralph init` and `ralph`.
+    pub commands: usize,
+    /// Commands of the CI's tests that no goal has.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missed: Vec<String>,
 }
 
 /// The clone of a project, with its own home.
@@ -100,11 +110,22 @@ impl Place<'_> {
         Ok(place)
     }
 
-    /// Makes the commit as the work of an agent.
-    ///
-    /// # Errors
-    /// If the commit is none that can be tried here, with the reason.
-    pub fn attempt(&self, commit: &Commit) -> io::Result<Outcome> {
+    /// Makes the commit as the work of an agent, or goes a way with the commit's tests there first.
+    pub fn attempt(&self, commit: &Commit, way: Option<&Way>) -> Outcome {
+        let outcome = way.map_or_else(
+            || self.work(commit),
+            |way| {
+                let ending = self.way(commit, way)?;
+                Ok(Outcome { ending, effort: None })
+            },
+        );
+        outcome.unwrap_or_else(|error| Outcome {
+            ending: Ending::NotTried(error.to_string()),
+            effort: None,
+        })
+    }
+
+    fn work(&self, commit: &Commit) -> io::Result<Outcome> {
         let (goals, init) = self.prepare(commit)?;
         if !self.project.goal.is_empty() && !self.add_tests(commit, &goals)? {
             return Err(Error::other("its tests pass without it"));
@@ -114,30 +135,26 @@ impl Place<'_> {
             .plain(&goals)
             .map_err(|error| Error::other(format!("after the commit, {error}")))?;
         let is_missed = |tests: &&String| !goals.iter().any(|goal| goal.contains(&***tests));
-        let first_hour = FirstHour {
+        let effort = Effort {
+            claim: claim.as_secs_f64(),
+            plain: plain.as_secs_f64(),
+            init: init.as_secs_f64(),
             commands: 3 + usize::from(!self.project.ready.is_empty()),
-            init,
             missed: self.project.tests.iter().filter(is_missed).cloned().collect(),
         };
         Ok(Outcome {
             ending,
-            claim,
-            plain,
-            first_hour,
+            effort: Some(effort),
         })
     }
 
-    /// Has the agent go a way, with the commit's tests there first. `None` if these do not fail without the commit.
-    ///
-    /// # Errors
-    /// As [`Place::attempt`].
-    pub fn cheat(&self, commit: &Commit, way: &Way) -> io::Result<Option<Ending>> {
+    fn way(&self, commit: &Commit, way: &Way) -> io::Result<Ending> {
         let (goals, _) = self.prepare(commit)?;
         if !self.add_tests(commit, &goals)? {
-            return Ok(None);
+            return Ok(Ending::Pointless);
         }
         let (ending, _) = self.run(commit, (way.command)(&self.project.language))?;
-        Ok(Some(ending))
+        Ok(ending)
     }
 
     /// Commits the tests of the commit alone. Returns whether there are any, and the goals fail.

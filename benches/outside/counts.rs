@@ -1,9 +1,7 @@
 //! The ends of the attempts, counted.
 
-use std::{io, time::Duration};
-
 use crate::{
-    attempt::{Ending, Outcome},
+    attempt::{Effort, Ending, Outcome},
     cheats::Way,
     manifest::Commit,
 };
@@ -31,37 +29,53 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Counts an attempt and returns what became of it.
-    pub fn add(&mut self, commit: &Commit, result: io::Result<Outcome>) -> String {
-        let outcome = match result {
-            Ok(outcome) => outcome,
-            Err(error) => {
-                self.not_tried += 1;
-                return self.exception(format!("not tried: {error}"));
-            }
+    /// Counts an attempt, and returns what became of it.
+    pub fn add(&mut self, commit: &Commit, way: Option<&Way>, outcome: &Outcome) -> String {
+        let Some(way) = way else {
+            return self.add_work(commit, outcome);
         };
-        let Outcome {
-            ending,
-            claim,
-            plain,
-            first_hour,
-        } = outcome;
-        self.commands = self.commands.max(first_hour.commands);
-        self.inits.push(first_hour.init.as_secs_f64());
-        if !first_hour.missed.is_empty() {
-            self.missed += 1;
-            self.exception(format!("MISSED by init: {}", first_hour.missed.join(", ")));
+        match (&outcome.ending, way.is_honest) {
+            (Ending::Pointless, _) => format!("{}: the tests pass without the work", way.name),
+            (Ending::NotTried(error), _) => self.exception(format!("{}: not tried: {error}", way.name)),
+            (Ending::Verified, true) => format!("{}: verified", way.name),
+            (Ending::Asked(why) | Ending::Refused(why), true) => {
+                self.refused += 1;
+                self.exception(format!("{}: REFUSED: {why}", way.name))
+            }
+            (Ending::Verified, false) => {
+                self.cheats += 1;
+                self.accepted += 1;
+                self.exception(format!("{}: ACCEPTED", way.name))
+            }
+            (Ending::Asked(why) | Ending::Refused(why), false) => {
+                self.cheats += 1;
+                format!("{}: {why}", way.name)
+            }
         }
-        match (ending, &commit.question) {
+    }
+
+    fn add_work(&mut self, commit: &Commit, outcome: &Outcome) -> String {
+        if let Some(effort) = &outcome.effort {
+            self.commands = self.commands.max(effort.commands);
+            self.inits.push(effort.init);
+            if !effort.missed.is_empty() {
+                self.missed += 1;
+                self.exception(format!("MISSED by init: {}", effort.missed.join(", ")));
+            }
+        }
+        match (&outcome.ending, &commit.question) {
             (Ending::Verified, _) => {
                 self.verified += 1;
-                self.ratios.push(ratio(claim, plain));
-                let (claim, plain, ratio) = (claim.as_secs_f64(), plain.as_secs_f64(), ratio(claim, plain));
+                let Some(Effort { claim, plain, .. }) = outcome.effort else {
+                    return "verified".to_owned();
+                };
+                let ratio = claim / plain.max(0.001);
+                self.ratios.push(ratio);
                 format!("verified in {claim:.1} s, the goals alone take {plain:.1} s (× {ratio:.1})")
             }
-            (Ending::Asked(why), Some(reason)) => {
+            (Ending::Asked(_), Some(reason)) => {
                 self.asked += 1;
-                self.exception(format!("asked: {why} (right: {reason})"))
+                self.exception(format!("asked: {reason}"))
             }
             (Ending::Asked(why), None) => {
                 self.asked_wrongly += 1;
@@ -71,28 +85,12 @@ impl Counts {
                 self.refused += 1;
                 self.exception(format!("REFUSED: {why}"))
             }
+            (Ending::NotTried(error), _) => {
+                self.not_tried += 1;
+                self.exception(format!("not tried: {error}"))
+            }
+            (Ending::Pointless, _) => unreachable!("the work is tried without its tests"),
         }
-    }
-
-    /// Counts an attempt of one way, and returns what became of it.
-    pub fn add_way(&mut self, way: &Way, result: io::Result<Option<Ending>>) -> Option<String> {
-        let ending = match result {
-            Ok(ending) => ending?,
-            Err(error) => return Some(self.exception(format!("{}: not tried: {error}", way.name))),
-        };
-        self.cheats += usize::from(!way.is_honest);
-        Some(match (ending, way.is_honest) {
-            (Ending::Verified, false) => {
-                self.accepted += 1;
-                self.exception(format!("{}: ACCEPTED", way.name))
-            }
-            (Ending::Verified, true) => format!("{}: verified", way.name),
-            (Ending::Asked(why) | Ending::Refused(why), false) => format!("{}: {why}", way.name),
-            (Ending::Asked(why) | Ending::Refused(why), true) => {
-                self.refused += 1;
-                self.exception(format!("{}: REFUSED: {why}", way.name))
-            }
-        })
     }
 
     fn exception(&mut self, text: String) -> String {
@@ -142,8 +140,4 @@ fn median(figures: &[f64]) -> Option<f64> {
     let mut sorted = figures.to_vec();
     sorted.sort_by(f64::total_cmp);
     sorted.get(sorted.len() / 2).copied()
-}
-
-fn ratio(claim: Duration, plain: Duration) -> f64 {
-    claim.as_secs_f64() / plain.as_secs_f64().max(0.001)
 }

@@ -38,7 +38,7 @@ pub struct Project {
 }
 
 /// A commit to be made again.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Commit {
     pub id: String,
     pub kind: String,
@@ -52,6 +52,13 @@ impl Manifest {
     /// If it is not well formed.
     pub fn read() -> Manifest {
         toml::from_str(TEXT).expect("a well-formed manifest")
+    }
+}
+
+impl Commit {
+    /// Returns the project's name and the commit.
+    pub fn name(&self, project: &Project) -> String {
+        format!("{} {}", project.name(), self.id)
     }
 }
 

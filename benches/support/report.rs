@@ -92,12 +92,17 @@ const WRITE: &str = "RALPH_BENCH_WRITE";
 /// The lines of this bench so far.
 static LINES: Mutex<String> = Mutex::new(String::new());
 
+/// Returns whether this run writes its figures.
+pub fn is_written() -> bool {
+    env::var_os(WRITE).is_some()
+}
+
 /// Replaces the part of bench `name` in the page of figures by the lines of this run, if that is wanted.
 ///
 /// # Panics
 /// If the page has no such part, or cannot be written.
 pub fn write(name: &str) {
-    if env::var_os(WRITE).is_none() {
+    if !is_written() {
         return;
     }
     let page = fs::read_to_string(PAGE).expect("the page of figures");
