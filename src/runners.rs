@@ -1,10 +1,10 @@
 //! The known test runners, and the files that they want to be guarded.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ralph_core::event::Goal;
 use ralph_gate::{
-    guard::GuardRules,
+    guard::{FileGuard, GuardRules},
     runner::{InlineTests, Runner, Runners},
 };
 use ralph_system::files::Directory;
@@ -67,7 +67,9 @@ pub(crate) fn names_runner(runners: &Runners, goals: &[Goal]) -> bool {
 
 /// The guard rules for the goals: the rules of their runners, and the scripts that they name.
 ///
-/// Scripts for which `exists` returns false are left out, since the agent has yet to write them.
+/// Scripts for which `exists` returns false are left out, since the agent has yet to write them. One that is a test by its name,
+/// as in `node --test add.test.js`, is one: what it imports is what it tests. A shell imports nothing, so what its script names
+/// measures.
 pub(crate) fn rules(
     runners: &Runners,
     goals: &[Goal],
@@ -80,12 +82,20 @@ pub(crate) fn rules(
         except: except.to_vec(),
         ..GuardRules::default()
     };
+    let all = FileGuard::new(all_rules(runners)).ok();
+    let is_test = |script: &String| {
+        let is_shell = Path::new(script)
+            .extension()
+            .is_none_or(|ending| ending == "sh" || ending == "bash");
+        !is_shell && all.as_ref().is_some_and(|guard| guard.is_test(script))
+    };
     for goal in goals {
         let likely = runners.likely(&goal.command);
         let scripts = scripts(goal);
         // A script or a makefile may start any runner, so the rules of all runners apply.
         let is_open = likely.iter().any(|runner| !runner.counts_tests()) || !scripts.is_empty();
-        rules.config.extend(scripts.into_iter().filter(|script| exists(script)));
+        let scripts = scripts.into_iter().filter(|script| exists(script) && !is_test(script));
+        rules.config.extend(scripts);
         match is_open {
             true => runners.iter().for_each(|runner| add(&mut rules, runner)),
             false => likely.into_iter().for_each(|runner| add(&mut rules, runner)),

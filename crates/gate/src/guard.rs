@@ -222,11 +222,7 @@ impl FileGuard {
     /// Returns the user's patterns that match none of the paths.
     fn unmatched<'a>(&self, paths: impl Iterator<Item = &'a str>) -> Vec<String> {
         let mut left: Vec<&PathGlob> = self.named.iter().collect();
-        for path in paths {
-            if left.is_empty() {
-                break;
-            }
-            let parts = parts(path);
+        for parts in paths.map(parts) {
             left.retain(|glob| !glob.matches(&parts));
         }
         left.into_iter().map(|glob| glob.pattern().to_owned()).collect()

@@ -35,19 +35,16 @@ pub(super) async fn needed<Running: Future<Output = Vec<CheckedGoal>>>(
     }
     let as_they_are = run(goals.to_vec()).await;
     for group in groups(renamed) {
-        let removed = || group.iter().map(|file| (file.to.clone(), FileContent::Nothing));
-        in_place.put(removed().collect()).await?;
+        let put = |of: fn(&RenamedFile) -> (String, FileContent)| in_place.put(group.iter().map(of).collect());
+        put(|file| (file.to.clone(), FileContent::Nothing)).await?;
         let without = run(goals.to_vec()).await;
         let mut results = None;
         if all_passed(&without) && !runs_more(&as_they_are, &without) {
-            let as_before = group.iter().map(|file| (file.from.clone(), file.before.clone()));
-            in_place.put(as_before.collect()).await?;
+            put(|file| (file.from.clone(), file.before.clone())).await?;
             results = Some(run(goals.to_vec()).await);
-            let old = group.iter().map(|file| (file.from.clone(), file.now.clone()));
-            in_place.put(old.collect()).await?;
+            put(|file| (file.from.clone(), file.now.clone())).await?;
         }
-        let as_now = group.iter().map(|file| (file.to.clone(), file.content.clone()));
-        in_place.put(as_now.collect()).await?;
+        put(|file| (file.to.clone(), file.content.clone())).await?;
         if let Some(results) = results.filter(|results| !all_passed(results)) {
             let files = group.into_iter().map(of_yardstick).collect();
             return Ok(Some(Needed { files, results }));

@@ -243,13 +243,10 @@ pub(super) const HISTORIES: &[&str] = &[
 
 /// Returns each name below each of `homes`.
 pub(super) fn below(homes: &[&str], names: &[&str]) -> Vec<String> {
-    let below = |home: &&str| {
-        names
-            .iter()
-            .map(move |name| format!("{home}/{name}"))
-            .collect::<Vec<_>>()
-    };
-    homes.iter().flat_map(below).collect()
+    let below = homes
+        .iter()
+        .map(|home| names.iter().map(move |name| format!("{home}/{name}")));
+    below.flatten().collect()
 }
 
 /// Returns the directories that confined programs in `project` may write to besides it, as their user may: caches and
@@ -290,10 +287,7 @@ pub fn expanded(text: &str, project: &Path, world: &UserEnvironment<'_>) -> Opti
         (_, Some(rest)) => {
             let (name, rest) = rest.split_once('/').unwrap_or((rest, ""));
             let value = (world.variable)(name).filter(|value| value.starts_with('/'))?;
-            match rest.is_empty() {
-                true => PathBuf::from(value),
-                false => PathBuf::from(value).join(rest),
-            }
+            PathBuf::from(value).join(rest)
         }
         (_, _) => project.join(text),
     };
