@@ -458,6 +458,34 @@ fn a_test_that_ran_and_is_skipped_now_is_a_loss_whatever_is_added() {
     }
 }
 
+/// The first run ends at the failures of the first file.
+#[test]
+fn a_skipped_test_that_the_first_run_did_not_reach_is_no_loss_and_one_that_failed_is() {
+    needs!("node");
+    let guarded = TESTS
+        .replace("{ add }", "{ add, off }")
+        .replace("', () =>", "', { skip: off }, () =>");
+    for (work, is_done) in [(DONE, true), ("echo 'exports.off = true' > add.js", false)] {
+        let sandbox = project(work, "ok");
+        sandbox.write("add.test.js", &guarded);
+        let others =
+            "const test = require('node:test');\ntest('quick', () => {});\ntest('slow', { skip: true }, () => {});\n";
+        sandbox.write("other.test.js", others);
+        sandbox.git(["add", "--all"]);
+        sandbox.git(["commit", "--quiet", "--message", "Other tests"]);
+        let goal = "tests=node --test add.test.js && node --test other.test.js";
+        let finished = sandbox.looping(["--goal", goal, "--max-iterations", "2"]).run(SOON);
+        assert_eq!(
+            proof(&finished),
+            is_done.then_some(Proof::Tests),
+            "{work}: {finished:?}"
+        );
+        let refusals = refusals(&finished);
+        let is_loss = matches!(refusals[..], [Missing::FewerTests { .. }, ..]);
+        assert_eq!(is_loss, !is_done, "{work}: {refusals:?}");
+    }
+}
+
 /// Softens the tests in the first of two iterations, which has no goal, and ends the run after it.
 fn softened_without_a_goal(sandbox: Sandbox, softens: &str) -> Sandbox {
     sandbox.write("PLAN.md", "- [ ] Task 1\n- [ ] Task 2\n");

@@ -280,7 +280,7 @@ fn test_reasons(state: &LoopState) -> Vec<Missing> {
         .goals
         .iter()
         .filter(|goal| goal.passed)
-        .filter_map(|goal| count_reason(state, goal).filter(|_| !originals_run_as_before(state, goal)))
+        .filter_map(|goal| count_reason(state, goal, false).filter(|_| !originals_run_as_before(state, goal)))
         .collect();
     if let Some(trial) = &look.trial {
         let changes = &trial.changes;
@@ -315,8 +315,9 @@ pub(super) fn fails_as_at_start(state: &LoopState, goal: &GoalResult) -> bool {
         && names.iter().all(|name| failed_before.contains(name))
 }
 
-/// Why the test counts of a goal are not accepted.
-fn count_reason(state: &LoopState, goal: &GoalResult) -> Option<Missing> {
+/// Why the test counts of a goal are not accepted. Those of the original tests alone may have skipped tests that the first run
+/// did not reach, as many runners end at a failure; the tests that failed then must show that they run.
+fn count_reason(state: &LoopState, goal: &GoalResult, are_originals: bool) -> Option<Missing> {
     let name = Text::from(&goal.name);
     if let Some(why) = &goal.doubt {
         let why = why.clone();
@@ -324,12 +325,20 @@ fn count_reason(state: &LoopState, goal: &GoalResult) -> Option<Missing> {
     }
     let known = state.view.goals.iter().find(|known| known.name == goal.name)?;
     let before = known.baseline.as_ref().filter(|before| before.ran() > 0)?;
-    let is_fewer = match &goal.tests {
-        Some(now) => {
-            now.ran() < before.ran() || now.unmeasured() > before.unmeasured() || !goal.newly_skipped.is_empty()
-        }
-        None => true,
-    };
+    let at_start = state.view.iterations.at_start.goal(&goal.name);
+    let mutants = &state.view.iterations.latest_assessment().mutants;
+    let of_work = mutants
+        .iter()
+        .filter(|tried| tried.mutant.target == MutantTarget::WorkTest);
+    let has_outcome = |outcome: MutantOutcome| of_work.clone().any(|tried| tried.outcome == outcome);
+    let all_run = has_outcome(MutantOutcome::Noticed) && !has_outcome(MutantOutcome::Missed);
+    let may_have_ended = are_originals && all_run && at_start.is_some_and(|at_start| !at_start.passed);
+    let all = |counts: &TestCounts| counts.ran() + counts.unmeasured();
+    let is_fewer = goal.tests.as_ref().is_none_or(|now| {
+        let unreached = all(now).saturating_sub(all(before)) * u32::from(may_have_ended);
+        let is_lost = now.ran() < before.ran() || now.unmeasured() > before.unmeasured() + unreached;
+        is_lost || !goal.newly_skipped.is_empty()
+    });
     is_fewer.then(|| Missing::FewerTests {
         goal: name,
         before: before.clone(),
@@ -350,7 +359,7 @@ fn runs_originals(state: &LoopState, goal: &GoalResult) -> bool {
             && known.baseline.as_ref().is_some_and(has_ran)
             && !goal.tests.as_ref().is_some_and(has_ran)
     });
-    goal.doubt.is_none() && !shows_none && (!was_counted || count_reason(state, goal).is_none())
+    goal.doubt.is_none() && !shows_none && (!was_counted || count_reason(state, goal, true).is_none())
 }
 
 /// Whether the original tests of a goal were tried and run as before: what else it counts is no loss. Tests may be merged, or
@@ -375,7 +384,7 @@ fn originals_run_as_before(state: &LoopState, goal: &GoalResult) -> bool {
 /// The goals that ran fewer tests than before although those as they were pass, with both numbers: now and before.
 pub(super) fn merged_tests(state: &LoopState) -> Vec<(&str, u32, u32)> {
     let goals = state.view.iterations.latest_assessment().goals.iter();
-    let fewer = goals.filter_map(|goal| match count_reason(state, goal)? {
+    let fewer = goals.filter_map(|goal| match count_reason(state, goal, false)? {
         Missing::FewerTests { before, now, .. } => Some((&*goal.name, now?.ran(), before.ran())),
         _ => None,
     });

@@ -31,7 +31,7 @@ use parking_lot::Mutex;
 use ralph_core::event::{
     Bite, Checkpoint, Goal, GoalResult, GuardedChange, Notice, TestCounts, TestsChange, Text, Trial, TriedMutant,
 };
-use ralph_core::{machine::LoopState, run::RunView};
+use ralph_core::{machine::LoopState, notices::counted, run::RunView};
 use ralph_gate::{
     guard::{
         FileContent, FileGuard, GuardError, OpenTrial, Originals, YardstickFile, YardstickKind, is_yardstick_alone,
@@ -543,9 +543,9 @@ async fn judged<Run: RunFiles>(mut look: Look, looking: Looking<Run>, ran: RanGo
         }
         let of_originals = alone.as_ref().unwrap_or(&tried);
         for ((result, skipped), tried) in look.results.iter_mut().zip(&skipped).zip(of_originals) {
-            result.newly_skipped = run_of(tried, skipped);
+            result.newly_skipped = run_of(tried, skipped, &at_start);
         }
-        let is_trial = !changes.is_empty() || alone.is_some() || held.is_err();
+        let is_trial = !changes.is_empty() || skips_more(&tried, &before) || held.is_err();
         let problem = held
             .as_ref()
             .map_or_else(|error| Some(with_causes(error)), |_| in_place.refused());
@@ -627,17 +627,9 @@ fn suppressed(added: &BTreeMap<&str, u32>) -> Option<Notice> {
         .iter()
         .map(|(what, count)| format!("{count} × `{what}`"))
         .collect();
-    let new = if all == 1 {
-        "1 new suppression"
-    } else {
-        &format!("{all} new suppressions")
-    };
-    (all > 0).then(|| {
-        Notice::info(
-            "suppressions-added",
-            format!("the work has {new}: {}", parts.join(", ")),
-        )
-    })
+    let new = counted(all.into(), "new suppression");
+    let text = format!("the work has {new}: {}", parts.join(", "));
+    (all > 0).then(|| Notice::info("suppressions-added", text))
 }
 
 fn results(checked: &[CheckedGoal]) -> Vec<GoalResult> {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use ralph_core::{
-    event::{Goal, TestCounts, TestNames, Text},
+    event::{Goal, GoalResult, TestCounts, TestNames, Text},
     run::RunView,
 };
 use ralph_gate::guard::{GuardError, Originals};
@@ -38,17 +38,18 @@ pub(super) fn skipped_tests(checked: &CheckedGoal) -> Vec<String> {
         .map_or_else(Vec::new, |report| report.skipped.clone())
 }
 
-/// Returns those of the `skipped` tests that a goal ran.
-pub(super) fn run_of(checked: &CheckedGoal, skipped: &[String]) -> TestNames {
+/// Returns those of the `skipped` tests that a goal ran, or that failed when the run began.
+pub(super) fn run_of(checked: &CheckedGoal, skipped: &[String], at_start: &[GoalResult]) -> TestNames {
     let report = checked.report.as_ref().filter(|_| !skipped.is_empty());
     let ran: HashSet<&String> = report
         .iter()
         .flat_map(|report| report.passed.iter().chain(&report.failed))
         .collect();
+    let mut results = at_start.iter().filter(|result| result.name == checked.result.name);
+    let failed = results.next().map_or(&[][..], |result| &result.failed_tests);
+    let skipped = skipped.iter().map(Text::from);
     skipped
-        .iter()
-        .filter(|name| ran.contains(name))
-        .map(Text::from)
+        .filter(|name| ran.contains(&name.to_string()) || failed.contains(name))
         .collect()
 }
 
