@@ -41,6 +41,12 @@ pub struct Outcome {
     pub effort: Option<Effort>,
 }
 
+impl From<Ending> for Outcome {
+    fn from(ending: Ending) -> Self {
+        Outcome { ending, effort: None }
+    }
+}
+
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "ending", content = "why", rename_all = "kebab-case")]
 pub enum Ending {
@@ -112,17 +118,11 @@ impl Place<'_> {
 
     /// Makes the commit as the work of an agent, or goes a way with the commit's tests there first.
     pub fn attempt(&self, commit: &Commit, way: Option<&Way>) -> Outcome {
-        let outcome = way.map_or_else(
-            || self.work(commit),
-            |way| {
-                let ending = self.way(commit, way)?;
-                Ok(Outcome { ending, effort: None })
-            },
-        );
-        outcome.unwrap_or_else(|error| Outcome {
-            ending: Ending::NotTried(error.to_string()),
-            effort: None,
-        })
+        let outcome = match way {
+            None => self.work(commit),
+            Some(way) => self.way(commit, way).map(Outcome::from),
+        };
+        outcome.unwrap_or_else(|error| Ending::NotTried(error.to_string()).into())
     }
 
     fn work(&self, commit: &Commit) -> io::Result<Outcome> {
