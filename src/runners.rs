@@ -1,6 +1,9 @@
 //! The known test runners, and the files that they want to be guarded.
 
-use std::path::{Path, PathBuf};
+use std::{
+    cell::LazyCell,
+    path::{Path, PathBuf},
+};
 
 use ralph_core::event::Goal;
 use ralph_gate::{
@@ -82,7 +85,7 @@ pub(crate) fn rules(
         except: except.to_vec(),
         ..GuardRules::default()
     };
-    let all = FileGuard::new(all_rules(runners)).ok();
+    let all = LazyCell::new(|| FileGuard::new(all_rules(runners)).ok());
     let is_test = |script: &String| {
         let is_shell = Path::new(script)
             .extension()

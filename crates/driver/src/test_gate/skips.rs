@@ -40,17 +40,13 @@ pub(super) fn skipped_tests(checked: &CheckedGoal) -> Vec<String> {
 
 /// Returns those of the `skipped` tests that a goal ran, or that failed when the run began.
 pub(super) fn run_of(checked: &CheckedGoal, skipped: &[String], at_start: &[GoalResult]) -> TestNames {
-    let report = checked.report.as_ref().filter(|_| !skipped.is_empty());
-    let ran: HashSet<&String> = report
-        .iter()
-        .flat_map(|report| report.passed.iter().chain(&report.failed))
-        .collect();
-    let mut results = at_start.iter().filter(|result| result.name == checked.result.name);
-    let failed = results.next().map_or(&[][..], |result| &result.failed_tests);
-    let skipped = skipped.iter().map(Text::from);
-    skipped
-        .filter(|name| ran.contains(&name.to_string()) || failed.contains(name))
-        .collect()
+    let reports = checked.report.iter();
+    let ran = reports.flat_map(|report| report.passed.iter().chain(&report.failed));
+    let before = at_start.iter().filter(|result| result.name == checked.result.name);
+    let failed = before.flat_map(|result| result.failed_tests.iter());
+    let ran: HashSet<&str> = ran.map(|name| &**name).chain(failed.map(|name| &**name)).collect();
+    let lost = skipped.iter().filter(|name| ran.contains(name.as_str()));
+    lost.map(Text::from).collect()
 }
 
 /// Runs the goals with the originals and without new test files, whose tests would be counted beside them. Returns `None` for
